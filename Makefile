@@ -20,7 +20,7 @@ export PUMICE_COMMIT := $(shell git describe --always --dirty --abbrev=40 --matc
 # `make install PREFIX=…`: the chip library for C. Its version is that of the interface, crates/capi/include/pumice_chip.h.
 PREFIX       ?= /usr/local
 override PREFIX := $(abspath $(PREFIX))
-CHIP_VERSION := 1.0.0
+CHIP_VERSION := 1.1.0
 CHIP_MAJOR   := $(firstword $(subst ., ,$(CHIP_VERSION)))
 ifeq ($(shell uname -s),Darwin)
 CHIP_LIBRARY := libpumice_chip.$(CHIP_MAJOR).dylib
@@ -105,8 +105,10 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, file systems, SQLite), as far as they are installed
 	$(BIN)/python tests/clients.py $(CLIENTS)
 
-figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
+figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive
 	$(BIN)/python -m pumice_papers.studies.ground_truth --out docs/figures $(MEASURE)
+	$(BIN)/pumice reproduce drives --figure micron7450 --out out/drives
+	cp out/drives/figures/micron7450.svg docs/figures/
 
 docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'

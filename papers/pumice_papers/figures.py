@@ -40,9 +40,9 @@ from pumice_papers.scoreboard import Finding
 #: The papers, in the order in which `pumice reproduce all` takes them.
 PAPERS = ("pen", "superblock", "sfws", "aero")
 
-#: The studies that are of no paper. The matrix and power cuts compare nothing; placement compares with the counters of
-#: real drives.
-STUDIES = ("matrix", "power", "placement")
+#: The studies that are of no paper. The matrix and power cuts compare nothing; placement and drives compare with
+#: measurements of real drives.
+STUDIES = ("matrix", "power", "placement", "drives")
 
 #: All that can be reproduced.
 EXPERIMENTS = (*PAPERS, *STUDIES)

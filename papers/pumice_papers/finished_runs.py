@@ -49,6 +49,18 @@ class FinishedRuns:
             found[workload] = outcome.document
         return found
 
+    def one(self, study: str, varied: Varied) -> dict[str, Any]:
+        """The document of the one run of a study in which the given keys have the given values.
+
+        Raises:
+            ValueError: they name no run or several, or the run failed.
+        """
+        match self._matching(study, varied):
+            case [Outcome(document=dict(document))]:
+                return document
+            case found:
+                raise ValueError(f"{study}: {dict(varied)} names {len(found)} runs, or one that failed")
+
     def by_seed(self, study: str, varied: Varied) -> dict[str, dict[int | None, dict[str, Any]]]:
         """As `find`, for a study that repeats its runs: documents by workload and seed, without failed runs."""
         found: dict[str, dict[int | None, dict[str, Any]]] = {}

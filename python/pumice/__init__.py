@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pumice import policy
-    from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
+    from pumice.chip import Chip, ChipChoices, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.crash_lab import CrashReport, crash, record_session
     from pumice.device import Completions, Device, DeviceRefusal
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
@@ -27,22 +27,27 @@ if TYPE_CHECKING:
     from pumice.plugins import Plugin, plugin
     from pumice.results.command_log import read_command_log, verify_log
     from pumice.results.result import Result
+    from pumice.runs.compare import Comparison, compare
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
     from pumice.runs.sweep import sweep
     from pumice.served_device import ServedDevice, serve
+    from pumice.torture_lab import Firmware, Tortured, TortureReport, torture
     from pumice.traces.read_write import read_trace, write_trace
 
     __version__: str
 
 __all__ = [
     "Chip",
+    "ChipChoices",
     "ChipError",
     "ChipState",
+    "Comparison",
     "Completions",
     "CrashReport",
     "Device",
     "DeviceRefusal",
+    "Firmware",
     "Interrupted",
     "OperationFailed",
     "Plan",
@@ -54,8 +59,11 @@ __all__ = [
     "SimulationError",
     "Spec",
     "SpecError",
+    "TortureReport",
+    "Tortured",
     "TraceError",
     "Uncorrectable",
+    "compare",
     "crash",
     "plan_m_merge",
     "plugin",
@@ -68,13 +76,23 @@ __all__ = [
     "run",
     "serve",
     "sweep",
+    "torture",
     "verify_log",
     "workloads",
     "write_trace",
 ]
 
 _MODULES = {
-    "pumice.chip": ("Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"),
+    "pumice.chip": (
+        "Chip",
+        "ChipChoices",
+        "ChipError",
+        "ChipState",
+        "OperationFailed",
+        "PowerLost",
+        "Refused",
+        "Uncorrectable",
+    ),
     "pumice.crash_lab": ("CrashReport", "crash", "record_session"),
     "pumice.device": ("Completions", "Device", "DeviceRefusal"),
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
@@ -82,10 +100,12 @@ _MODULES = {
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),
     "pumice.plugins": ("Plugin", "plugin"),
     "pumice.results.result": ("Result",),
+    "pumice.runs.compare": ("Comparison", "compare"),
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),
     "pumice.runs.sweep": ("sweep",),
     "pumice.served_device": ("ServedDevice", "serve"),
+    "pumice.torture_lab": ("Firmware", "Tortured", "TortureReport", "torture"),
     "pumice.traces.read_write": ("read_trace", "write_trace"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

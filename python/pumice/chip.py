@@ -14,20 +14,56 @@ Rules, bad blocks, erases and bit errors are those of a run of the same spec. Th
 
 from __future__ import annotations
 
+import os
 import warnings
+from dataclasses import dataclass
 from typing import Literal
 
 from pumice import _engine
 from pumice._engine import ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
 from pumice.runs.spec import Spec, check_spec
 
-__all__ = ["Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"]
+__all__ = ["Chip", "ChipChoices", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"]
 
 #: What a cut leaves of the operation that it meets.
 Leaves = Literal["before", "old", "new", "mixed", "drawn"]
 
+#: What becomes of a program, copy or erase that breaks a rule.
+Illegal = Literal["refuse", "corrupt"]
+
+#: Largest distance of pages of the same cells that the engine takes.
+_DISTANCE_MAX = 2**16 - 1
+
 #: Largest number that the engine takes as a block, page or mask.
 _NUMBER_MAX = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class ChipChoices:
+    """Options of a chip that are no keys of a spec, because no run reads them.
+
+    Attributes:
+        page_programs: programs of a page between two erases (NOP), each of which only clears bits; or "bytes": any
+            number, byte by byte, like NOR flash, whose erased bytes can be read.
+        pair_distance: pages between two of the same cells; counts with `geometry.bits_per_cell` above 1.
+        illegal: "refuse": a program, copy or erase that breaks a rule raises `Refused`. "corrupt": it is done; bits
+            that were 0 stay 0, and the page, the next one of the block and the earlier ones of the same cells fail
+            their code; in a bad block it fails; blank pages read as 0xff, and fail their code.
+    """
+
+    page_programs: int | Literal["bytes"] = 1
+    pair_distance: int = 1
+    illegal: Illegal = "refuse"
+
+    def as_numbers(self) -> tuple[int, int, str]:
+        """As the engine takes them: 0 programs of a page stand for bytes.
+
+        Raises:
+            ValueError: a number is too small or too large.
+        """
+        is_number = self.page_programs != "bytes"
+        programs = _number("page_programs", int(self.page_programs) - 1) + 1 if is_number else 0
+        return programs, _number("pair_distance", self.pair_distance, _DISTANCE_MAX), str(self.illegal)
 
 
 class Chip:
@@ -47,17 +83,18 @@ class Chip:
         sub_blocks: sub-blocks that can be erased on their own; 0 if none can.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, *, options: ChipChoices | None = None) -> None:
         """A chip with every page erased and the factory's bad blocks marked.
 
         Args:
             spec: its sections `[geometry]`, `[timing]`, `[erase]` and `[partial_erase]` and its seed are used; a
                 warning names other keys that it sets.
+            options: what no spec says.
 
         Raises:
             SpecError: the spec is not allowed.
         """
-        self._chip = _engine.Chip(check_spec(spec).request())
+        self._chip = _engine.Chip(check_spec(spec).request(), *(options or ChipChoices()).as_numbers())
         shape = self._chip.shape()
         self.blocks = shape["blocks"]
         self.blocks_per_plane = shape["blocks_per_plane"]
@@ -68,6 +105,11 @@ class Chip:
         self.sub_blocks = shape["sub_blocks"]
         for note in self._chip.notes():
             warnings.warn(note, stacklevel=2)
+
+    @property
+    def engine(self) -> _engine.Chip:
+        """The chip of the engine."""
+        return self._chip
 
     @property
     def time_ns(self) -> int:
@@ -83,7 +125,8 @@ class Chip:
     def counts(self) -> dict[str, int]:
         """What was done since the chip was opened: `operations` (programs, copies and erases that began: what cuts
         are counted by), `reads`, `oob_reads`, `programs`, `copies`, `block_erases`, `partial_erases`,
-        `sub_block_erases`, `read_retries`, `uncorrectable` (reads), `failed` (programs and erases), `cuts`."""
+        `sub_block_erases`, `read_retries`, `uncorrectable` (reads), `failed` (programs and erases), `cuts`,
+        `illegal` (programs, copies and erases that broke a rule, refused or not)."""
         return self._chip.counts()
 
     def read(self, block: int, page: int) -> bytes:
@@ -95,9 +138,15 @@ class Chip:
         """
         return self._chip.read(_number("block", block), _number("page", page))
 
+    def read_at(self, block: int, page: int, offset: int, size: int) -> bytes:
+        """Bytes of a page's data from `offset` on, through the chip's code. Takes the time of a whole page."""
+        target = (_number("block", block), _number("page", page))
+        return self._chip.read_at(target, _number("offset", offset), _number("size", size))
+
     def read_raw(self, block: int, page: int) -> bytes:
         """The data of a page as its cells are sensed, without any code: with the bit errors of wear and age if the
-        spec has `erase.read_retry = true`. A blank page is all 0xff."""
+        spec has `erase.read_retry = true`. A blank page is all 0xff, a block that the factory marked bad all
+        zeroes."""
         return self._chip.read_raw(_number("block", block), _number("page", page))
 
     def read_oob(self, block: int, page: int) -> bytes:
@@ -121,6 +170,16 @@ class Chip:
         target = (_number("block", block), _number("page", page))
         self._chip.program(target, memoryview(data).tobytes(), memoryview(oob).tobytes())
 
+    def program_at(self, block: int, page: int, offset: int, data: bytes) -> None:
+        """Programs bytes of a page's data from `offset` on. With `page_programs` above 1 the rest can be programmed
+        later.
+
+        Raises:
+            Refused: among others, a bit is to be 1 that is 0 (rule `erase-before-program`).
+        """
+        target = (_number("block", block), _number("page", page))
+        self._chip.program_at(target, _number("offset", offset), memoryview(data).tobytes())
+
     def copy(self, source: tuple[int, int], target: tuple[int, int], oob: bytes | None = None) -> None:
         """Copies a page, both named as `(block, page)`.
 
@@ -140,7 +199,8 @@ class Chip:
         """Erases a block.
 
         Raises:
-            OperationFailed: the block is going bad.
+            OperationFailed: the block is going bad. It is not marked, and the erase can be tried again; until one ends
+                well its pages take no program (rule `unstable-program`).
         """
         self._chip.erase(_number("block", block))
 
@@ -162,16 +222,21 @@ class Chip:
         return self._chip.erases(_number("block", block), _number("page", page))
 
     def is_bad(self, block: int) -> bool:
-        """Whether a block is marked bad: by the factory, by `mark_bad`, or because its erase failed for good."""
+        """Whether a block is marked bad: by the factory or by `mark_bad`."""
         return self._chip.is_bad(_number("block", block))
 
     def mark_bad(self, block: int) -> None:
-        """Marks a block bad, as firmware does with one that has failed. It takes no operation from now on."""
+        """Marks a block bad, as firmware does with one that has failed. It takes no program and no erase from now on;
+        what it holds can be read."""
         self._chip.mark_bad(_number("block", block))
 
     def grow_bad(self, block: int) -> None:
         """Makes a block go bad: its programs and erases fail from now on. What it holds can be read."""
         self._chip.grow_bad(_number("block", block))
+
+    def fail_after(self, operations: int) -> None:
+        """After so many more programs, copies and erases the next one fails, and its block goes bad."""
+        self._chip.fail_after(_number("operations", operations, 2**64 - 1))
 
     def wait(self, time_ns: int) -> None:
         """Lets simulated time pass. Data ages."""
@@ -204,6 +269,27 @@ class Chip:
     def settle(self) -> None:
         """The firmware has recovered: what a cut left readable although it is not sound fails from now on."""
         self._chip.settle()
+
+    def settle_after(self, operations: int) -> None:
+        """The same after so many more programs, copies and erases, before the next one."""
+        self._chip.settle_after(_number("operations", operations, 2**64 - 1))
+
+    def draw_from(self, number: int) -> None:
+        """Begins what is drawn anew: the same number and the same calls draw the same. `restore` does not: what is
+        tried from a state again is drawn anew."""
+        self._chip.draw_from(_number("number", number, 2**64 - 1))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the chip into a file: its pages, its wear, what cuts have left; not its counts and what is planned."""
+        self._chip.save(path)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Makes the chip what such a file holds.
+
+        Raises:
+            ValueError: there is no such file, or it is damaged or of another spec, seed or options.
+        """
+        self._chip.load(path)
 
     def snapshot(self) -> ChipState:
         """The state of the chip, its clock, counts and planned cut included."""

@@ -106,7 +106,7 @@ def crash(
     A Ctrl-C ends the work; the report then tells of the cuts that were tried, and `interrupted` is true in it.
 
     Args:
-        spec: the device, which must be able to start anew (`ftl.recovery`). None: the device that `session` was
+        spec: the device, which must be able to recover (`ftl.recovery`). None: the device that `session` was
             recorded on.
         session: what `record_session` or `pumice serve --session` has recorded; the workload of `spec` if absent.
         cuts: how many instants.
@@ -122,7 +122,7 @@ def crash(
             never loads one by itself.
 
     Raises:
-        SpecError: the device cannot start anew, the session does not fit it, or an argument is not allowed.
+        SpecError: the device cannot recover, the session does not fit it, or an argument is not allowed.
         SimulationError: the session cannot be replayed.
         OSError: the session cannot be read, or an image cannot be written.
     """

@@ -365,13 +365,18 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode("utf-8", "pumice.plain"))
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Writes a CSV file with a head line, all of it or nothing; None becomes an empty cell."""
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV with a head line; None becomes an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    write_text(path, text.getvalue())
+    return text.getvalue()
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Writes `csv_text`, all of it or nothing."""
+    write_text(path, csv_text(columns, rows))
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:

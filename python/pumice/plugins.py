@@ -29,7 +29,7 @@ class Plugin:
         sha256: of the file.
         path: of the file.
         retires_blocks: whether it can do without a block whose erase failed.
-        recovers: whether it starts anew after a power cut.
+        recovers: whether it recovers after a power cut.
         keys: its keys.
     """
 

@@ -74,14 +74,14 @@ class ServedDevice:
         return self._ask("status")
 
     def cut(self) -> dict[str, Any]:
-        """Cuts the power, and starts the device anew as `ftl.recovery` says. Every client loses its connection.
+        """Cuts the power, and lets the device recover as `ftl.recovery` says. Every client loses its connection.
 
         Returns:
             `cuts` so far, `at_s` (time of the cut on the device's clock, seconds), `recovery_us`, `is_dead` (the device
             answers nothing any more, see `power.failure`).
 
         Raises:
-            SimulationError: the device cannot start anew, or what it holds then breaks a rule.
+            SimulationError: the device cannot recover, or what it holds then breaks a rule.
         """
         return self._ask("cut")
 

@@ -37,6 +37,14 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def size_text(size: float) -> str:
+    """A number of bytes as drives are sold, in powers of 1,000 and three digits: `240 GB`, `3.84 TB`."""
+    for power, unit in ((12, "TB"), (9, "GB"), (6, "MB"), (3, "kB")):
+        if size >= 999.5 * 10 ** (power - 3):
+            return f"{float(f'{size / 10**power:.3g}'):g} {unit}"
+    return f"{size:g} B"
+
+
 def json_text(text: str, encoding: str | None) -> str:
     """JSON text that `encoding` can hold and that cannot steer a terminal; it means the same."""
 

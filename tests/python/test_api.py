@@ -104,8 +104,11 @@ def test_every_name_is_on_the_page_of_the_interface() -> None:
 
 
 def test_every_workload_and_preset_that_is_listed_can_be_used() -> None:
-    for workload in pumice.workloads():
-        pumice.preset("pen-1tb").with_(workload={"kind": workload["name"]}).resolve()
+    zones = {"kind": "zns", "over_provisioning": 0.3, "zns": {"interface": "zones"}}
+    for kind in (workload["name"] for workload in pumice.workloads()):
+        of_zones = kind.startswith("zone-")
+        spec = pumice.preset("tiny").with_(ftl=zones) if of_zones else pumice.preset("pen-1tb")
+        spec.with_(workload={"kind": kind}).resolve()
     for name in pumice.presets():
         pumice.preset(name).resolve()
 

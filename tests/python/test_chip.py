@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_a_refusal_names_its_rule_and_changes_nothing() -> None:
             refused()
         assert caught.value.rule == rule
         assert isinstance(caught.value, pumice.ChipError)
-    assert chip.counts == counts
+    assert chip.counts == {**counts, "illegal": 5}
 
 
 def test_arguments_that_mean_nothing_are_refused_in_one_line() -> None:
@@ -136,6 +137,7 @@ def test_a_chip_goes_on_from_a_snapshot_in_the_same_way() -> None:
     state = chip.snapshot()
 
     def go_on() -> tuple[bytes, dict[str, int], int]:
+        chip.draw_from(3)
         chip.cut_after(1)
         chip.program(0, 1, b"two")
         with pytest.raises(pumice.PowerLost):
@@ -148,6 +150,38 @@ def test_a_chip_goes_on_from_a_snapshot_in_the_same_way() -> None:
     assert chip.is_blank(0, 1)
     chip.restore(state)
     assert go_on() == first
+
+
+def test_options_of_a_chip_and_its_file_are_those_of_the_library(tmp_path: Path) -> None:
+    chip = pumice.Chip(SMALL, options=pumice.ChipChoices(page_programs=2))
+    chip.program_at(0, 0, 3, b"later")
+    chip.program(0, 0, b"now", oob=b"own")
+    assert chip.read_at(0, 0, 1, 9) == b"owlater\xff\xff"
+    with pytest.raises(pumice.Refused, match="erase-before-program"):
+        chip.program_at(0, 0, 100, b"third")
+    assert chip.counts["illegal"] == 1
+    chip.save(tmp_path / "chip.image")
+    other = pumice.Chip(SMALL, options=pumice.ChipChoices(page_programs=2))
+    other.load(tmp_path / "chip.image")
+    assert other.read_oob(0, 0)[:3] == b"own"
+    with pytest.raises(ValueError, match="of another spec or seed, or with other options"):
+        pumice.Chip(SMALL).load(tmp_path / "chip.image")
+    for wrong in (pumice.ChipChoices(page_programs=0), pumice.ChipChoices(pair_distance=-1)):
+        with pytest.raises(ValueError, match="is not allowed"):
+            pumice.Chip(SMALL, options=wrong)
+    with pytest.raises(pumice.SpecError, match='illegal = "ignore" is not allowed; allowed: refuse, corrupt'):
+        pumice.Chip(SMALL, options=pumice.ChipChoices(illegal="ignore"))  # type: ignore[arg-type]
+    lenient = pumice.Chip(SMALL, options=pumice.ChipChoices(illegal="corrupt"))
+    lenient.program(1, 0, b"\xf0")
+    lenient.program(1, 0, b"\x3f")
+    assert lenient.read_raw(1, 1)[:1] == b"\xff"
+    with pytest.raises(pumice.Uncorrectable):
+        lenient.read(1, 0)
+    bytewise = pumice.Chip(SMALL, options=pumice.ChipChoices(page_programs="bytes"))
+    assert bytewise.read_at(0, 0, 10, 2) == b"\xff\xff"
+    bytewise.fail_after(0)
+    with pytest.raises(pumice.OperationFailed):
+        bytewise.program_at(0, 0, 10, b"x")
 
 
 def newest(chip: pumice.Chip) -> bytes:

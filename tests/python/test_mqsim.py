@@ -65,16 +65,14 @@ TRACE = ("IO_Flow_Parameter_Set_Trace_Based", TRACED)
 
 def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_path: Path) -> None:
     written(tmp_path, {}, SYNTHETIC, TRACE)
-    done = command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml")
+    done = command("from-mqsim", "ssd.xml", "work.xml", "--flow", "1", "--out", "spec.toml")
     assert done.returncode == 0, done.stderr
-    assert "timing.t_r_us is the mean over LSB, MSB pages" in done.stderr
-    assert "1 further flows" in done.stderr
     assert "Not taken over: Flash_Comm_Protocol." in done.stderr
     assert "a plane keeps as many as preconditioning left" in done.stderr
     config = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]
     geometry, timing, ftl = config["geometry"], config["timing"], config["ftl"]
     assert (geometry["channels"], geometry["blocks_per_plane"], geometry["spare_bytes"]) == (2, 64, 128)
-    assert (timing["t_r_us"], timing["t_prog_us"], timing["t_bers_us"]) == (70.0, 750.0, 3800.0)
+    assert (timing["t_r_us"], timing["t_prog_us"], timing["t_bers_us"]) == ([60.0, 80.0], 750.0, 3800.0)
     assert timing["channel_mb_per_s"] == 666.0
     assert (ftl["gc_policy"], ftl["d_choices"], ftl["over_provisioning"]) == ("d-choices", 6, 0.2)
     assert (ftl["wear_leveling"], ftl["wear_threshold"]) == ("both", 100)
@@ -88,6 +86,27 @@ def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_p
     assert (work["hot_space"], work["hot_share"], work["read_fraction"]) == (0.2, 0.8, 0.3)
     assert config["seed"] == 7
     assert command("run", "spec.toml").returncode == 0
+
+
+def test_several_flows_come_over_with_their_addresses_depths_and_priorities(command: Command, tmp_path: Path) -> None:
+    deep = {
+        **GENERATED,
+        "Average_No_of_Reqs_in_Queue": "3",
+        "Address_Distribution": "STREAMING",
+        "Priority_Class": "LOW",
+    }
+    written(tmp_path, {}, SYNTHETIC, (SYNTHETIC[0], deep))
+    done = command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml")
+    assert done.returncode == 0, done.stderr
+    assert "Priorities count where requests wait for the controller's cores" in done.stderr
+    first, second = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["workload"]["flow"]
+    assert (first["name"], first["kind"], first["queue_depth"], first["range"]) == ("flow1", "hot-cold", 16, [0.0, 0.5])
+    assert (second["kind"], second["queue_depth"], second["range"]) == ("sequential", 3, [0.5, 1.0])
+    assert (first["priority"], second["priority"], first["mode"]) == ("high", "low", "closed-loop")
+    assert command("run", "spec.toml").returncode == 0
+    held = {**GENERATED, "Channel_IDs": "0"}
+    found = mqsim.convert(*written(tmp_path, {}, SYNTHETIC, (SYNTHETIC[0], held)))
+    assert any("Channel_IDs" in line for line in found.notes)
 
 
 def test_a_flow_that_replays_a_trace(tmp_path: Path) -> None:
@@ -176,6 +195,21 @@ def test_files_that_are_none_of_mqsims_are_refused(tmp_path: Path) -> None:
         configuration.write_text(content)
         with pytest.raises(SpecError, match=text):
             mqsim.convert(configuration, None)
+
+
+def test_page_types_keep_their_times_and_their_order(tmp_path: Path) -> None:
+    for technology, order, times in (("MLC", "one-shot", [60.0, 80.0]), ("TLC", "interleaved", [60.0, 75.0, 80.0])):
+        device = {
+            "Flash_Technology": technology,
+            "Page_Read_Latency_CSB": "75000",
+            "Page_Program_Latency_CSB": "750000",
+        }
+        found = mqsim.convert(*written(tmp_path, device, SYNTHETIC)).sections
+        assert (found["geometry"]["bits_per_cell"], found["geometry"]["page_types"]) == (len(times), order)
+        assert (found["timing"]["t_r_us"], found["timing"]["t_prog_us"]) == (times, 750.0)
+    found = mqsim.convert(*written(tmp_path, {"Flash_Technology": "SLC"}, SYNTHETIC)).sections
+    assert found["timing"]["t_r_us"] == 60.0
+    assert "page_types" not in found["geometry"]
 
 
 def test_dies_of_a_chip_become_planes_that_work_one_at_a_time(tmp_path: Path) -> None:

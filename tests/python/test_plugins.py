@@ -185,6 +185,20 @@ def test_t965_what_a_plug_in_prints_does_not_spoil_the_answer(process: Command, 
     assert "of the plug-in" in done.stderr
 
 
+def test_t977_a_comparison_says_when_layers_do_not_keep_the_same_reserve(
+    command: Command, c_plugin: Path, tmp_path: Path
+) -> None:
+    """A plug-in that gave the host fewer pages copied less than a built-in layer, and nothing said why."""
+    greedy = altered(tmp_path, "double all = ", "double all = 0.625 * ")
+    given = ["--preset", "tiny", "--set", "ftl.over_provisioning=0.2", "--set", "workload.requests=500"]
+    vary = ["--vary", "ftl.kind=page,plugin:page-log-c"]
+    said = command("compare", *given, *vary, "--plugin", str(greedy)).stdout
+    line = "note: the layers do not keep the same reserve: spare pages over all pages are "
+    [told] = [one for one in said.splitlines() if one.startswith(line)]
+    assert " 50.0 % under " in told, told
+    assert line not in command("compare", *given, *vary, "--plugin", str(c_plugin)).stdout
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_a_signal_reaches_a_command_with_a_plug_in(tmp_path: Path, number: int, status: int) -> None:
     broken(tmp_path, "for (;;)")
@@ -277,9 +291,11 @@ def test_conform_shows_the_shortest_requests_that_fail(command: Command, tmp_pat
     done = command("conform", str(out))
     assert done.returncode == 1
     assert re.fullmatch(r'pumice: plug-in "page-log-c": \d+ of \d+ checks failed\n', done.stderr)
-    shown = next(line for line in done.stdout.splitlines() if "shortest requests on the empty device:" in line)
-    assert shown.count("write ") < 60
+    shown = [line for line in done.stdout.splitlines() if "shortest requests on the empty device:" in line]
+    assert 0 < shown[0].count("write ") < 60
     verdicts = json.loads(command("conform", str(out), "--json").stdout)
+    # Nothing is said of requests where a failure has none.
+    assert len(shown) == sum(one["length"] > 0 for one in verdicts) > 0
     failed = next(one for one in verdicts if one["requests"])
     assert failed["holds"] is False
     assert failed["length"] == len(failed["requests"])
@@ -300,7 +316,7 @@ def test_a_suite_of_which_nothing_could_be_run_is_no_success(command: Command, t
 
 def test_plugins_shows_what_a_file_holds(command: Command, rust_plugin: Path) -> None:
     shown = command("plugins", str(rust_plugin)).stdout
-    assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail; starts anew after power cuts' in shown
+    assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail; recovers after power cuts' in shown
     assert "ftl.page-log.reserve" in shown
     told = json.loads(command("plugins", str(rust_plugin), "--json").stdout)
     assert [key["key"] for key in told["keys"]] == ["ftl.page-log.reserve"]

@@ -23,10 +23,16 @@ LONG = {
 }
 
 
+def blocks(language: str) -> list[str]:
+    """The README's blocks of code in a language; "" for those that name none."""
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for named, block in fenced if named == language]
+
+
 def printed() -> list[str]:
     """The commands in the README's blocks of code, without comments."""
-    blocks = re.findall(r"^```\n(.*?)^```", (REPOSITORY / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    lines = [line.removeprefix("$ ").split(" #")[0].strip() for block in blocks for line in block.splitlines()]
+    lines = [line.removeprefix("$ ").split(" #")[0].strip() for block in blocks("") for line in block.splitlines()]
     return [line for line in lines if line.startswith("pumice ")]
 
 
@@ -50,14 +56,12 @@ def test_a_command_of_the_readme_runs(command: Command, tmp_path: Path, line: st
     assert time.monotonic() - began < 100
 
 
-def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
-    text = (REPOSITORY / "README.md").read_text("utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert blocks
-    for block in blocks:
+def test_the_python_of_the_readme_prints_what_stands_below_it(tmp_path: Path) -> None:
+    assert blocks("python")
+    for block, output in zip(blocks("python"), blocks("text"), strict=True):
         done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
-        assert done.stdout
+        assert done.stdout == output
 
 
 def test_the_shipped_trace_is_what_its_script_makes(tmp_path: Path) -> None:

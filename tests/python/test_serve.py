@@ -215,7 +215,7 @@ def test_a_device_is_aged_and_keeps_what_it_holds(tmp_path: Path, command: Comma
     by_spec_too = expected.result().to_dict()
     assert so_far["host"] == by_spec_too["host"]
     assert so_far["wear"] == by_spec_too["wear"]
-    assert device.result().to_dict()["host"]["write"]["requests"] == 0, "measuring started anew"
+    assert device.result().to_dict()["host"]["write"]["requests"] == 0, "measuring began again"
 
 
 def test_a_device_goes_back_to_a_snapshot(tmp_path: Path, command: Command) -> None:

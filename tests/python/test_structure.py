@@ -102,3 +102,28 @@ def test_both_packages_have_the_version_of_the_engine() -> None:
     assert papers["version"] == engine
     assert papers["dependencies"] == [f"pumice=={engine}"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", engine)
+
+
+#: What a comment cannot begin with that is shown alone, as every doc comment is.
+WITHOUT_SUBJECT = re.compile(
+    r"//[/!] (That|Those|The same|Likewise|Who|Whose|Since when|Its|Their|They|All of it|All of them|Of)\b"
+)
+
+
+def without_subject(text: str) -> list[str]:
+    """The doc comments of a Rust file whose first line names no subject."""
+    lines = [line.strip() for line in text.splitlines()]
+    first = [line for above, line in zip(["", *lines], lines, strict=False) if not above.startswith(line[:3])]
+    return [line for line in first if WITHOUT_SUBJECT.match(line)]
+
+
+def test_every_doc_comment_names_its_subject() -> None:
+    files = sorted((REPOSITORY / "crates").rglob("*.rs"))
+    assert len(files) > 300
+    wrong = [f"{file.relative_to(REPOSITORY)}: {line}" for file in files for line in without_subject(file.read_text())]
+    assert not wrong
+
+
+def test_a_doc_comment_without_a_subject_is_seen() -> None:
+    text = "/// Its shape.\n/// Of blocks.\npub a: u8,\n    //! That of a chip.\n/// Shape of it.\n"
+    assert without_subject(text) == ["/// Its shape.", "//! That of a chip."]

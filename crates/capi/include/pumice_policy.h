@@ -90,7 +90,7 @@ typedef struct pumice_policy {
 
     /* Makes and ends the state of one run; what `create` returns is the `context` of every other call. A null pointer
      * from `create` is an error. Without `create` the context is null. A power cut takes the state with it: a new one
-     * is made when the device starts anew, and the old one is ended. */
+     * is made when the device recovers, and the old one is ended. */
     void *(*create)(const pumice_device *device);
     void (*destroy)(void *context);
 

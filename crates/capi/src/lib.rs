@@ -16,6 +16,8 @@ pub mod ftl;
 pub mod policy;
 #[cfg(feature = "host")]
 mod shared_object;
+#[cfg(feature = "host")]
+pub mod torture;
 mod version;
 
 pub use version::InterfaceVersion;

@@ -14,7 +14,7 @@ use crate::InterfaceVersion;
 pub struct Interface {
     /// The header that describes it.
     pub header: &'static str,
-    /// Its version.
+    /// Version of the interface.
     pub version: InterfaceVersion,
     /// Bytes of the table of each minor version, from 0 on.
     pub table_bytes: &'static [usize],
@@ -67,7 +67,7 @@ const SEGMENT: (usize, usize) = (8, 32);
 /// is missing is killed by a signal. What is no such file is left to the loader, which says so.
 ///
 /// # Errors
-/// It is cut short.
+/// Refuses a shared object that is cut short.
 fn check_whole(content: &[u8]) -> Result<(), String> {
     let long = |at: usize| content.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
     let short = |at: usize| content.get(at..)?.first_chunk().copied().map(u16::from_le_bytes).map(usize::from);

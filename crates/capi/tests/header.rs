@@ -6,8 +6,9 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
-use pumice_capi::chip::{CChipCounts, CChipInfo, CHIP_VERSION, ChipOptions, ChipStatus};
-use pumice_chip::CutOutcome;
+use pumice_capi::chip::{BYTE_PROGRAMS, CChipCounts, CChipInfo, CHIP_VERSION, ChipOptions, ChipStatus};
+use pumice_capi::torture::{CFirmware, FIRMWARE_VERSION};
+use pumice_chip::{CutOutcome, Illegal};
 use pumice_types::Choice;
 
 /// Functions by name, with the Rust types of what they take and, last, of what they return.
@@ -92,10 +93,25 @@ fn functions_of_the_source() -> Functions {
             types.push(returned.trim().trim_start_matches("->").trim().to_string());
             assert!(found.insert(name.to_string(), types).is_none());
         }
-        // Those that a macro declares take a chip and return a status.
-        for line in text.lines().filter(|line| line.contains(" => ") && line.trim_start().starts_with("pumice_chip_")) {
-            let name = line.trim().split(' ').next().unwrap_or_default();
-            found.insert(name.to_string(), vec!["*mut ChipHandle".into(), "c_int".into()]);
+        found.extend(functions_of_macros(&text));
+    }
+    found
+}
+
+/// The functions of a file that a macro declares: they take a chip, some a number or a file's name, and return a status.
+fn functions_of_macros(text: &str) -> Functions {
+    let mut found = Functions::new();
+    let mut argument = None;
+    for line in text.lines().map(str::trim) {
+        argument = match line {
+            "tell_number! {" => Some("u64"),
+            "keep_in_file! {" => Some("*const c_char"),
+            _ if line.ends_with("! {") => None,
+            _ => argument,
+        };
+        if let Some((name, _)) = line.split_once(" => ").filter(|_| line.starts_with("pumice_chip_")) {
+            let types = ["*mut ChipHandle"].into_iter().chain(argument).chain(["c_int"]);
+            found.insert(name.to_string(), types.map(Into::into).collect());
         }
     }
     found
@@ -110,13 +126,13 @@ fn t071_the_header_declares_every_exported_function_with_its_types_and_no_other(
 
 /// What the C compiler says that the header means: one `name value` a line.
 fn numbers_of_the_header(lines: &[String]) -> BTreeMap<String, u64> {
-    let folder = std::env::temp_dir().join(format!("pumice-header-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("pumice-header-{}-{}", std::process::id(), lines.len()));
     fs::create_dir_all(&folder).expect("a folder for the program");
     let (source, program) = (folder.join("numbers.c"), folder.join("numbers"));
     let prints: String =
         lines.iter().map(|line| format!("    printf(\"{line} %llu\\n\", (unsigned long long)({line}));\n")).collect();
     let text =
-        format!("#include <stdio.h>\n#include \"pumice_chip.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n");
+        format!("#include <stdio.h>\n#include \"pumice_firmware.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n");
     fs::write(&source, text).expect("written");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let include = folder_of_the_header();
@@ -145,31 +161,59 @@ macro_rules! members {
     };
 }
 
+/// `pumice_firmware.h` has one struct and one entry.
+#[test]
+fn t078_the_table_of_firmware_is_laid_out_as_the_library_reads_it() {
+    let expected: BTreeMap<String, u64> = [
+        vec![("PUMICE_FIRMWARE_VERSION".to_string(), u64::from(FIRMWARE_VERSION.code()))],
+        members!(CFirmware, "pumice_firmware": version, size, name, steps, start, stop, format, mount, work, check),
+    ]
+    .concat()
+    .into_iter()
+    .collect();
+    let names: Vec<String> = expected.keys().cloned().collect();
+    assert_eq!(numbers_of_the_header(&names), expected);
+}
+
+/// Names and numbers of versions, statuses and other numbers that are no closed set of the library's.
+fn single_numbers() -> Vec<(String, u64)> {
+    [
+        ("VERSION", u64::from(CHIP_VERSION.code())),
+        ("BYTE_PROGRAMS", u64::from(BYTE_PROGRAMS)),
+        ("OK", ChipStatus::Ok as u64),
+        ("REFUSED", ChipStatus::Refused as u64),
+        ("UNCORRECTABLE", ChipStatus::Uncorrectable as u64),
+        ("FAILED", ChipStatus::Failed as u64),
+        ("POWER_LOST", ChipStatus::PowerLost as u64),
+        ("MISUSE", ChipStatus::Misuse as u64),
+        ("BAD_SPEC", ChipStatus::BadSpec as u64),
+        ("BAD_VERSION", ChipStatus::BadVersion as u64),
+        ("INTERNAL", ChipStatus::Internal as u64),
+    ]
+    .map(|(name, number)| (format!("PUMICE_CHIP_{name}"), number))
+    .to_vec()
+}
+
+/// Names and numbers of a closed set.
+fn numbered<T: Choice>(what: &str) -> Vec<(String, u64)> {
+    let named =
+        |(place, choice): (usize, &T)| (format!("PUMICE_CHIP_{what}_{}", choice.name().to_uppercase()), place as u64);
+    T::ALL.iter().enumerate().map(named).collect()
+}
+
 #[test]
 fn t072_numbers_and_layouts_of_the_header_are_those_of_the_library() {
-    let statuses = [
-        ("OK", ChipStatus::Ok),
-        ("REFUSED", ChipStatus::Refused),
-        ("UNCORRECTABLE", ChipStatus::Uncorrectable),
-        ("FAILED", ChipStatus::Failed),
-        ("POWER_LOST", ChipStatus::PowerLost),
-        ("MISUSE", ChipStatus::Misuse),
-        ("BAD_SPEC", ChipStatus::BadSpec),
-        ("BAD_VERSION", ChipStatus::BadVersion),
-        ("INTERNAL", ChipStatus::Internal),
-    ];
-    let statuses = statuses.map(|(name, status)| (format!("PUMICE_CHIP_{name}"), status as u64));
-    let cut =
-        |(place, cut): (usize, &CutOutcome)| (format!("PUMICE_CHIP_CUT_{}", cut.name().to_uppercase()), place as u64);
     let expected: BTreeMap<String, u64> = [
-        vec![("PUMICE_CHIP_VERSION".to_string(), u64::from(CHIP_VERSION.code()))],
-        statuses.to_vec(),
-        CutOutcome::ALL.iter().enumerate().map(cut).collect(),
-        members!(ChipOptions, "pumice_chip_options": version, size, preset, spec, spec_name, on_refusal, context),
+        single_numbers(),
+        numbered::<Illegal>("ILLEGAL"),
+        numbered::<CutOutcome>("CUT"),
+        members!(ChipOptions, "pumice_chip_options": version, size, preset, spec, spec_name, on_refusal, context,
+            page_programs, pair_distance, illegal, reserved),
         members!(CChipInfo, "pumice_chip_info": size, blocks, blocks_per_plane, pages_per_block, page_bytes, oob_bytes,
             max_splits, sub_blocks),
         members!(CChipCounts, "pumice_chip_counts": size, powered, time_ns, operations, reads, oob_reads, programs,
-            copies, block_erases, partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts),
+            copies, block_erases, partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts,
+            illegal),
     ]
     .concat()
     .into_iter()

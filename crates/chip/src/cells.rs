@@ -12,11 +12,16 @@ const BLANK: u8 = 0xff;
 /// What was programmed into one page.
 #[derive(Clone, Debug, Default)]
 struct Cell {
-    /// When.
+    /// When the cell was programmed.
     programmed: Time,
+    /// How often since it was erased.
+    programs: u32,
     /// Data, then spare bytes. `None`: all blank.
     bytes: Option<Arc<[u8]>>,
 }
+
+/// A programmed page: its number among all, when and how often it was programmed, its bytes if it was given any.
+pub type WrittenPage = (u64, Time, u32, Option<Vec<u8>>);
 
 /// What was programmed into the pages of a device.
 #[derive(Clone, Debug)]
@@ -53,11 +58,16 @@ impl Cells {
         self.cell(page).map_or(Time::ZERO, |cell| cell.programmed)
     }
 
-    /// The first bytes of a programmed page: its data and its spare area.
-    pub fn read(&self, page: PageAddress, data: &mut [u8], oob: &mut [u8]) {
+    /// How often a page was programmed since it was erased.
+    pub fn programs(&self, page: PageAddress) -> u32 {
+        self.cell(page).map_or(0, |cell| cell.programs)
+    }
+
+    /// Bytes of a page: its data from `offset` on, and the first of its spare area.
+    pub fn read(&self, page: PageAddress, offset: usize, data: &mut [u8], oob: &mut [u8]) {
         match self.cell(page).and_then(|cell| cell.bytes.as_ref()) {
             Some(bytes) => {
-                copy(data, bytes);
+                copy(data, &bytes[offset..]);
                 copy(oob, &bytes[self.page_bytes..]);
             }
             None => blank(data, oob),
@@ -75,14 +85,61 @@ impl Cells {
             all.extend(blank(oob.len(), self.oob_bytes));
             Arc::from(all)
         });
-        *self.cell_mut(page) = Cell { programmed: now, bytes };
+        *self.cell_mut(page) = Cell { programmed: now, programs: 1, bytes };
+    }
+
+    /// Whether bytes can be programmed over what a page holds: every bit of theirs that is 1 is still 1.
+    pub fn takes(&self, page: PageAddress, offset: usize, data: &[u8], oob: &[u8]) -> bool {
+        let Some(held) = self.cell(page).and_then(|cell| cell.bytes.as_ref()) else { return true };
+        let fits = |start: usize, new: &[u8]| new.iter().zip(&held[start..]).all(|(new, held)| new & !held == 0);
+        fits(offset, data) && fits(self.page_bytes, oob)
+    }
+
+    /// Programs bytes over what a page holds: a bit is 1 that was and is to be.
+    pub fn overlay(&mut self, page: PageAddress, now: Time, offset: usize, [data, oob]: [&[u8]; 2]) {
+        let (size, oob_start) = (self.page_bytes + self.oob_bytes, self.page_bytes);
+        let cell = self.cell_mut(page);
+        let mut all = cell.bytes.as_ref().map_or_else(|| vec![BLANK; size], |bytes| bytes.to_vec());
+        let mut program = |start: usize, new: &[u8]| {
+            all[start..].iter_mut().zip(new).for_each(|(held, new)| *held &= new);
+        };
+        program(offset, data);
+        program(oob_start, oob);
+        *cell = Cell { programmed: now, programs: cell.programs + 1, bytes: Some(Arc::from(all)) };
+    }
+
+    /// Every page that was programmed, by its number among all: when, how often, and its bytes.
+    pub fn written(&self) -> Vec<WrittenPage> {
+        let cells = self.blocks.iter().enumerate().flat_map(|(block, cells)| {
+            let start = block * self.pages_per_block;
+            cells.iter().flat_map(|cells| cells.iter()).enumerate().map(move |(page, cell)| (start + page, cell))
+        });
+        let programmed = cells.filter(|(_, cell)| cell.programs > 0);
+        programmed
+            .map(|(at, cell)| (at as u64, cell.programmed, cell.programs, cell.bytes.as_deref().map(Vec::from)))
+            .collect()
+    }
+
+    /// Puts pages back that [`Cells::written`] returned; the others are blank. `None`: they are not of this device.
+    pub fn put_back(&mut self, pages: Vec<WrittenPage>) -> Option<()> {
+        self.blocks.fill(None);
+        for (at, programmed, programs, bytes) in pages {
+            let (block, page) = (at / self.pages_per_block as u64, at % self.pages_per_block as u64);
+            let fits = bytes.as_ref().is_none_or(|bytes| bytes.len() == self.page_bytes + self.oob_bytes);
+            if block >= self.blocks.len() as u64 || !fits {
+                return None;
+            }
+            let address = PageAddress::new(BlockId(block as u32), page as u16);
+            *self.cell_mut(address) = Cell { programmed, programs, bytes: bytes.map(Arc::from) };
+        }
+        Some(())
     }
 
     /// Copies a page with its spare bytes, or with others.
     pub fn copy(&mut self, [from, to]: [PageAddress; 2], now: Time, oob: Option<&[u8]>) {
         let bytes = self.cell(from).and_then(|cell| cell.bytes.clone());
         let Some(oob) = oob else {
-            *self.cell_mut(to) = Cell { programmed: now, bytes };
+            *self.cell_mut(to) = Cell { programmed: now, programs: 1, bytes };
             return;
         };
         let data = bytes.as_ref().map_or(&[][..], |bytes| &bytes[..self.page_bytes]);

@@ -9,8 +9,14 @@
 mod bit_errors;
 mod cells;
 mod failure;
+mod image;
 mod operations;
+mod options;
 mod power;
+mod programs;
+mod reads;
+mod session;
+pub mod torture;
 
 use std::collections::BTreeSet;
 
@@ -22,8 +28,10 @@ use pumice_types::{BlockId, ChipKeys, Draw, EraseStep, Geometry, PageAddress, Pa
 use bit_errors::BitErrors;
 use cells::Cells;
 pub use failure::ChipFailure;
+pub use options::{ChipChoices, Illegal, PagePrograms};
 pub use power::{CutOutcome, outcome_of};
 use power::{PlannedCut, Supply};
+use session::Recorder;
 
 /// How often each thing was done since the chip was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,21 +60,25 @@ pub struct ChipCounts {
     pub failed: u64,
     /// Cuts of the power.
     pub cuts: u64,
+    /// Programs, copies and erases that broke a rule, refused or not.
+    pub illegal: u64,
 }
 
 /// All of a chip that changes.
 #[derive(Clone)]
-struct State {
+pub(crate) struct State {
     chips: Chips,
     cells: Cells,
     now: Time,
     counts: ChipCounts,
     supply: Supply,
     cut: Option<PlannedCut>,
-    /// Blocks whose programs and erases fail from now on.
+    /// Blocks that fail to program and to erase from now on.
     failing: BTreeSet<BlockId>,
-    /// Random numbers drawn so far.
-    drawn: u64,
+    /// Operations that still begin before the next one fails.
+    failure: Option<u64>,
+    /// Operations that still begin before what a cut left has its time.
+    settling: Option<u64>,
     /// Steps of an erase; a reused buffer.
     steps: Vec<EraseStep>,
 }
@@ -77,8 +89,16 @@ pub struct Chip {
     keys: ChipKeys,
     geometry: Geometry,
     errors: Option<BitErrors>,
+    options: ChipChoices,
+    /// Blocks that the factory marked bad.
+    from_factory: BTreeSet<BlockId>,
     draws: Draw,
+    /// Random numbers drawn since the chip was opened, or told where to begin. Not a part of its state, so that what is
+    /// tried from a snapshot again is drawn anew.
+    drawn: u64,
     notes: Vec<String>,
+    /// What notes the states before operations, if somebody wants them.
+    recorder: Option<Box<Recorder>>,
     state: State,
 }
 
@@ -86,6 +106,7 @@ pub struct Chip {
 pub struct ChipSnapshot {
     seed: u64,
     keys: ChipKeys,
+    options: ChipChoices,
     state: State,
 }
 
@@ -95,6 +116,14 @@ impl Chip {
     /// # Errors
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn open(source: &SpecSource) -> Result<Chip, SpecError> {
+        Chip::open_with(source, ChipChoices::default())
+    }
+
+    /// Opens a chip with options, every page erased.
+    ///
+    /// # Errors
+    /// As [`Chip::open`], and options that mean nothing.
+    pub fn open_with(source: &SpecSource, options: ChipChoices) -> Result<Chip, SpecError> {
         if let Some(scale) = source.scale.filter(|&scale| scale != 1.0) {
             return Err(SpecError(format!("scale = {scale}: a chip is not scaled; set the keys of [geometry]")));
         }
@@ -103,7 +132,10 @@ impl Chip {
         let mut chips = bare_chips(&keys, seed)?;
         chips.checked.array.prepare_for_cuts_without_numbers();
         let geometry = chips.checked.array.config().geometry;
+        options.check(geometry.pages_per_block).map_err(|failure| SpecError(failure.to_string()))?;
         let errors = BitErrors::new(&chips, &keys, seed);
+        let blocks = (0..geometry.blocks()).map(BlockId);
+        let from_factory = blocks.filter(|&block| chips.checked.array.is_bad(block)).collect();
         let state = State {
             chips,
             cells: Cells::new(&geometry),
@@ -112,10 +144,12 @@ impl Chip {
             supply: Supply::On,
             cut: None,
             failing: BTreeSet::new(),
-            drawn: 0,
+            failure: None,
+            settling: None,
             steps: Vec::new(),
         };
-        Ok(Chip { seed, keys, geometry, errors, draws: Draw::new(seed, "chip"), notes, state })
+        let (draws, drawn, recorder) = (Draw::new(seed, "chip"), 0, None);
+        Ok(Chip { seed, keys, geometry, errors, options, from_factory, draws, drawn, notes, recorder, state })
     }
 
     /// Channels, dies, planes, blocks, pages and bytes.
@@ -181,19 +215,37 @@ impl Chip {
         }
     }
 
-    /// Whether a block is marked bad: by the factory, by [`Chip::mark_bad`], or because its erase failed for good.
+    /// Whether a block is marked bad: by the factory, or by [`Chip::mark_bad`].
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.state.chips.checked.array.is_bad(block)
     }
 
-    /// Marks a block bad, as firmware does with one that has failed. It takes no command from now on.
-    pub fn mark_bad(&mut self, block: BlockId) {
+    /// Marks a block bad, as firmware does with one that has failed. It takes no program and no erase from now on;
+    /// what it holds can be read.
+    ///
+    /// # Errors
+    /// No power.
+    pub fn mark_bad(&mut self, block: BlockId) -> Result<(), ChipFailure> {
+        if !self.is_powered() {
+            return Err(ChipFailure::PowerLost);
+        }
         self.state.chips.checked.array.mark_bad(block);
+        Ok(())
     }
 
     /// Makes a block go bad: its programs and erases fail from now on. What it holds can be read.
     pub fn grow_bad(&mut self, block: BlockId) {
         self.state.failing.insert(block);
+    }
+
+    /// After `after` more programs, copies and erases the next one fails, and its block has gone bad.
+    pub fn fail_after(&mut self, after: u64) {
+        self.state.failure = Some(after);
+    }
+
+    /// Takes back a planned failure.
+    pub fn cancel_failure(&mut self) {
+        self.state.failure = None;
     }
 
     /// Erases of the page's part of a block since the chip was opened.
@@ -204,18 +256,32 @@ impl Chip {
 
     /// The chip as it is now.
     pub fn snapshot(&self) -> ChipSnapshot {
-        ChipSnapshot { seed: self.seed, keys: self.keys.clone(), state: self.state.clone() }
+        ChipSnapshot { seed: self.seed, keys: self.keys.clone(), options: self.options, state: self.state.clone() }
     }
 
-    /// Makes the chip what it was, its clock, its counts and its planned cut included.
+    /// Makes the chip what it was, its clock, its counts and its planned cut included. What is drawn after that is
+    /// drawn anew: see [`Chip::draw_from`].
     ///
     /// # Errors
     /// The snapshot is of another spec or seed.
     pub fn restore(&mut self, snapshot: &ChipSnapshot) -> Result<(), ChipFailure> {
-        if self.seed != snapshot.seed || self.keys != snapshot.keys {
-            return Err(ChipFailure::Usage("the snapshot was taken of a chip of another spec or seed".into()));
+        let same = self.seed == snapshot.seed && self.keys == snapshot.keys && self.options == snapshot.options;
+        if !same {
+            let text = "the snapshot was taken of a chip of another spec or seed, or with other options";
+            return Err(ChipFailure::Usage(text.into()));
         }
         self.state = snapshot.state.clone();
         Ok(())
+    }
+
+    /// From now on random outcomes are those of this number: the same number and the same calls give the same.
+    pub fn draw_from(&mut self, number: u64) {
+        self.drawn = Draw::new(number, "chip-draws").bits(0);
+    }
+
+    /// A random number.
+    fn draw(&mut self) -> u64 {
+        self.drawn = self.drawn.wrapping_add(1);
+        self.draws.bits(self.drawn)
     }
 }

@@ -1,6 +1,6 @@
 //! Cuts of the power, before a chosen operation or in the middle of it.
 
-use pumice_nand::{NandArray, Torn};
+use pumice_nand::Torn;
 use pumice_types::{Choice, FlashCommand, FlashOp, PageAddress, choice};
 
 use crate::{Chip, ChipFailure};
@@ -74,6 +74,16 @@ impl Chip {
         self.state.supply = Supply::On;
     }
 
+    /// Takes the power away, or gives it back, as if no time passed: while what firmware has in RAM is thrown away.
+    pub(crate) fn hold_power(&mut self, is_on: bool) {
+        self.state.supply = if is_on { Supply::On } else { Supply::Off };
+    }
+
+    /// After `after` more programs, copies and erases, before the next one: what [`Chip::settle`] does.
+    pub fn settle_after(&mut self, after: u64) {
+        self.state.settling = Some(after);
+    }
+
     /// The firmware has recovered: what a cut had left readable although it is not sound fails from now on.
     pub fn settle(&mut self) {
         self.state.chips.checked.array.fade();
@@ -89,30 +99,16 @@ impl Chip {
         self.state.cut.take().map(|cut| cut.leaves)
     }
 
-    /// Cuts the power during a command that is legal. Returns what is left of it; `None` if it had not begun.
-    ///
-    /// # Errors
-    /// None for a legal command.
-    pub(crate) fn cut_during(
-        &mut self,
-        command: &FlashCommand,
-        leaves: CutOutcome,
-    ) -> Result<Option<Torn>, ChipFailure> {
+    /// Cuts the power during an operation. Returns what is to be left of it; `None` if it had not begun.
+    pub(crate) fn cut_now(&mut self, leaves: CutOutcome) -> Option<Torn> {
         self.power_off();
-        let left = match leaves {
-            CutOutcome::Before => return Ok(None),
+        Some(match leaves {
+            CutOutcome::Before => return None,
             CutOutcome::Old => Torn::Old,
             CutOutcome::New => Torn::New,
             CutOutcome::Mixed => Torn::Mixed,
-            CutOutcome::Drawn => self.draw(),
-        };
-        self.tear(command, left)?;
-        Ok(Some(left))
-    }
-
-    fn draw(&mut self) -> Torn {
-        self.state.drawn += 1;
-        DRAWN[(self.draws.bits(self.state.drawn) % DRAWN.len() as u64) as usize]
+            CutOutcome::Drawn => DRAWN[(self.draw() % DRAWN.len() as u64) as usize],
+        })
     }
 
     /// Leaves a legal command half done.
@@ -120,29 +116,26 @@ impl Chip {
     /// # Errors
     /// None for a legal command.
     pub(crate) fn tear(&mut self, command: &FlashCommand, left: Torn) -> Result<(), ChipFailure> {
-        let (draws, state) = (self.draws, &mut self.state);
-        let drawn = &mut state.drawn;
-        let array = &mut state.chips.checked.array;
-        array.tear(command, left, |_| {
-            *drawn += 1;
+        let (draws, drawn) = (self.draws, &mut self.drawn);
+        self.state.chips.checked.array.tear(command, left, |_| {
+            *drawn = drawn.wrapping_add(1);
             DRAWN[(draws.bits(*drawn) % DRAWN.len() as u64) as usize]
         })?;
-        let programs = matches!(command.op, FlashOp::Program | FlashOp::Copy);
-        if programs && left == Torn::Mixed {
-            let shape = self.keys.geometry.block_shape();
-            shape.into_iter().for_each(|shape| spoil_cells(array, command.target, shape.bits_per_cell()));
+        if matches!(command.op, FlashOp::Program | FlashOp::Copy) && left == Torn::Mixed {
+            self.spoil_pairs(command.target);
         }
         Ok(())
     }
-}
 
-/// A program of a later bit that fails takes the earlier bits of the same cells with it.
-fn spoil_cells(array: &mut NandArray, page: PageAddress, bits_per_cell: u8) {
-    let first = page.page - page.page % u16::from(bits_per_cell);
-    let earlier = (first..page.page).map(|index| PageAddress::new(page.block, index));
-    for page in earlier {
-        if array.is_programmed(page) {
-            array.spoil(page);
+    /// A program of a later bit that fails takes the earlier bits of the same cells with it.
+    pub(crate) fn spoil_pairs(&mut self, page: PageAddress) {
+        let (distance, bits) = (self.options.pair_distance, u16::from(self.keys.geometry.bits_per_cell));
+        let nth = page.page % bits.saturating_mul(distance) / distance;
+        let array = &mut self.state.chips.checked.array;
+        for earlier in (1..=nth).map(|bit| PageAddress::new(page.block, page.page - bit * distance)) {
+            if array.is_programmed(earlier) {
+                array.spoil(earlier);
+            }
         }
     }
 }
@@ -150,7 +143,7 @@ fn spoil_cells(array: &mut NandArray, page: PageAddress, bits_per_cell: u8) {
 /// The outcome of a name, or in one line what is allowed.
 ///
 /// # Errors
-/// Another name.
+/// Reads the name of a cut's outcome; an unknown name is an error that lists the known ones.
 pub fn outcome_of(name: &str) -> Result<CutOutcome, ChipFailure> {
     CutOutcome::from_name(name).ok_or_else(|| {
         ChipFailure::Usage(format!("a cut leaves \"{name}\" is not allowed; allowed: {}", CutOutcome::NAMES.join(", ")))

@@ -211,6 +211,7 @@ impl LogHeader {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_bytes,
             spare_bytes: self.spare_bytes,
+            units_per_page: 1,
         }
     }
 

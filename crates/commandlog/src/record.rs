@@ -41,9 +41,9 @@ pub enum LogRecord {
     },
     /// A flash command that held its die from `start` to `end`.
     Command {
-        /// Its start.
+        /// Start of the command.
         start: Time,
-        /// Its end.
+        /// End of the command.
         end: Time,
         /// The command.
         command: FlashCommand,

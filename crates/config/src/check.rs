@@ -1,13 +1,15 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
 use pumice_ftl::Recovery;
-use pumice_ftl::{EraseGroup, FtlKind, OpenBlocks};
+use pumice_ftl::{AgedBy, EraseGroup, FtlKind, OpenBlocks};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
-use pumice_workload::Trims;
+use pumice_types::{
+    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
+};
+use pumice_workload::{Trims, WorkloadKeys};
 
-use crate::{Config, SpecError};
+use crate::{Config, SpecError, flow};
 
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
@@ -23,12 +25,17 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     config.chip.check()?;
     config.ftl.check(&config.chip, &config.initial)?;
     check_buffer(config)?;
+    check_zones(config)?;
     check_erase(config)?;
     check_suspending_policy(config)?;
     check_power(config)?;
+    check_units(config)?;
     check_stripes(config)?;
     check_read_retry(&config.assumed_chip())?;
-    config.workload.check()?;
+    match config.flows.is_empty() {
+        true => config.workload.check()?,
+        false => check_flows(config)?,
+    }
     check_until(config)?;
     Ok(check_output(config)?)
 }
@@ -52,7 +59,7 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
 
 /// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.
 fn check_buffer(config: &Config) -> Result<(), String> {
-    let page_bytes = u64::from(config.chip.geometry.page_bytes);
+    let page_bytes = u64::from(config.assumed_chip().geometry.page_bytes);
     let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
     if kib > 0 && kib * 1024 < page_bytes {
         return Err(format!(
@@ -81,7 +88,35 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
     }
 }
 
-/// Refuses cuts of the power where something is in the way that cannot start anew yet.
+/// Refuses what a host that addresses zones cannot have, and its workloads elsewhere.
+fn check_zones(config: &Config) -> Result<(), String> {
+    let buffer = config.host.write_buffer_kib;
+    if config.ftl.has_host_zones() {
+        let rule = (buffer > 0, "host.write_buffer_kib = 0", buffer.to_string());
+        return needs("ftl.zns.interface = \"zones\"", [rule]);
+    }
+    match config.workloads().map(WorkloadKeys::kind).find(|kind| kind.is_zoned()) {
+        Some(kind) => {
+            Err(format!("workload.kind = \"{kind}\" needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\""))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses flows that cannot be, or where only one workload can be.
+fn check_flows(config: &Config) -> Result<(), String> {
+    flow::check(config)?;
+    needs(
+        "workload.flow",
+        [(
+            config.initial.age_writes > 0.0 && config.initial.aged_by == AgedBy::Requests,
+            "initial.aged_by = \"pages\"",
+            quoted(config.initial.aged_by),
+        )],
+    )
+}
+
+/// Refuses cuts of the power where something is in the way that cannot recover yet.
 fn check_power(config: &Config) -> Result<(), String> {
     let recovery = config.ftl.shared.recovery;
     config.power.check(&config.ftl)?;
@@ -110,18 +145,31 @@ fn check_power(config: &Config) -> Result<(), String> {
     )
 }
 
+/// Refuses what does not know mapping units yet.
+fn check_units(config: &Config) -> Result<(), String> {
+    if config.assumed_chip().units.per_page == 1 {
+        return Ok(());
+    }
+    needs(
+        "ftl.map_unit_bytes smaller than a page",
+        [(config.output.command_log, "output.command_log = false", "true".into())],
+    )
+}
+
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
     if !kind.facts().forgets_trims() {
         return Ok(());
     }
-    let fraction = config.workload.shared.trim_fraction;
-    if fraction > 0.0 {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
-    }
-    if config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
+    for workload in config.workloads() {
+        let fraction = workload.shared.trim_fraction;
+        if fraction > 0.0 {
+            return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
+        }
+        if workload.trace.trims != Trims::Drop && workload.kind().is_trace() {
+            return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
+        }
     }
     Ok(())
 }
@@ -169,6 +217,8 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.suspension
         ));
     }
+    check_plane_reads(config)?;
+    check_program_suspension(config)?;
     // Commands that overtake others rely on the order of the queue after a suspended erase.
     if keys.suspension_for == SuspensionFor::ReadsAndWrites
         && keys.suspension != Suspension::Off
@@ -240,4 +290,37 @@ fn check_output(config: &Config) -> Result<(), String> {
         Some((_, key)) => Err(format!("{key} needs run.timed = true, found false")),
         None => Ok(()),
     }
+}
+
+/// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,
+/// and the command log, in which commands of a die do not overlap.
+fn check_plane_reads(config: &Config) -> Result<(), String> {
+    if config.chip.timing.plane_reads == PlaneReads::Die {
+        return Ok(());
+    }
+    let multi_plane = config.chip.timing.multi_plane;
+    needs(
+        "timing.plane_reads = \"plane\"",
+        [
+            (!config.host.read_priority, "host.read_priority = true", "false".into()),
+            (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
+            (config.output.command_log, "output.command_log = false", "true".into()),
+        ],
+    )
+}
+
+/// Refuses suspended programs without reads that go first, and of several planes: what runs together is settled when
+/// the command starts, and commands that overtake others change it while it is suspended.
+fn check_program_suspension(config: &Config) -> Result<(), String> {
+    let (suspension, multi_plane) = (config.chip.program.suspension, config.chip.timing.multi_plane);
+    if suspension == ProgramSuspension::Off {
+        return Ok(());
+    }
+    needs(
+        format_args!("program.suspension = \"{suspension}\""),
+        [
+            (!config.host.read_priority, "host.read_priority = true", "false".into()),
+            (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
+        ],
+    )
 }

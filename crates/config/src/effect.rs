@@ -9,7 +9,13 @@ use pumice_types::key::{Key, Keys, Values};
 
 use pumice_ftl::PolicyKeys;
 
-use crate::Config;
+use crate::{Config, flow};
+
+/// Share of the raw capacity that the host cannot address.
+pub(crate) const OVER_PROVISIONING: &str = "ftl.over_provisioning";
+
+/// Another name of [`OVER_PROVISIONING`], as a share of the user capacity.
+pub(crate) const SPARE_OVER_USER: &str = "ftl.spare_over_user";
 
 /// Why a run with these values does not read a key, as `key = value`; `None` if it does.
 pub fn idle(config: &Config, key: &Key, values: &Values) -> Option<String> {
@@ -19,12 +25,13 @@ pub fn idle(config: &Config, key: &Key, values: &Values) -> Option<String> {
     if let Some(policy) = config.ftl.own_policy.as_ref().filter(|_| is_decided_by_policy(config, key.path)) {
         return Some(format!("policy \"{}\"", policy.0.name()));
     }
-    key.when.idle(values)
+    if config.flows.is_empty() { key.when.idle(values) } else { flow::idle(config, key, values) }
 }
 
 /// Whether the run's translation layer reads the key, or any run does.
 pub(crate) fn is_of_layer(config: &Config, key: &Key) -> bool {
-    !is_of_ftl(key) || config.ftl.kind.reads(key.path)
+    let path = if key.path == SPARE_OVER_USER { OVER_PROVISIONING } else { key.path };
+    !is_of_ftl(key) || config.ftl.kind.reads(path)
 }
 
 /// Whether the user's own policy decides what a key would.
@@ -41,7 +48,8 @@ pub fn is_conditional(key: &Key) -> bool {
 }
 
 /// Keys of `[ftl]` that every layer reads.
-const EVERY_LAYER: [&str; 5] = ["ftl.kind", "ftl.merge", "ftl.map_place", "ftl.over_provisioning", "ftl.recovery"];
+const EVERY_LAYER: [&str; 6] =
+    ["ftl.kind", "ftl.merge", "ftl.map_place", OVER_PROVISIONING, SPARE_OVER_USER, "ftl.recovery"];
 
 fn is_of_ftl(key: &Key) -> bool {
     key.path.starts_with("ftl.")

@@ -6,8 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod aged;
+mod capacity;
 mod check;
+mod controller;
 pub mod effect;
+mod flow;
 mod host;
 mod power;
 pub mod preset;
@@ -15,7 +18,9 @@ mod retired;
 mod run;
 mod schema;
 mod sources;
+mod synonyms;
 pub mod table;
+mod units;
 mod until;
 
 use std::fmt;
@@ -23,12 +28,14 @@ use std::fmt;
 use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
 use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
-use pumice_types::ChipKeys;
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
+use pumice_types::{ChipKeys, Geometry};
 use pumice_workload::{SharedContent, WorkloadKeys};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+pub use controller::ControllerKeys;
+pub use flow::{FLOWS_MAX, Flow, FlowKeys, FlowMode, FlowPriority};
 pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
 pub use power::{Cuts, PowerFailure, PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
@@ -92,7 +99,7 @@ pub struct SpecSource {
     /// TOML text of a spec file.
     #[serde(default)]
     pub spec_text: Option<String>,
-    /// Its name, for messages.
+    /// Name of the spec, for messages.
     #[serde(default)]
     pub spec_name: Option<String>,
     /// Preset to start from, in place of one that the file names.
@@ -151,8 +158,12 @@ pub struct Config {
     pub ftl: FtlKeys,
     /// `[host]`
     pub host: HostKeys,
-    /// `[workload]`
+    /// `[controller]`
+    pub controller: ControllerKeys,
+    /// `[workload]`: what the run asks for, or what all its flows have in common.
     pub workload: WorkloadKeys,
+    /// `[[workload.flow]]`
+    pub flows: Vec<Flow>,
     /// `[initial]`
     pub initial: InitialKeys,
     /// `[power]`
@@ -175,6 +186,7 @@ impl Keys for Config {
             ChipKeys::rows(),
             FtlKeys::rows(),
             HostKeys::rows(),
+            ControllerKeys::rows(),
             WorkloadKeys::rows(),
             InitialKeys::rows(),
             PowerKeys::rows(),
@@ -190,7 +202,9 @@ impl Keys for Config {
             chip: Keys::read(values)?,
             ftl: Keys::read(values)?,
             host: Keys::read(values)?,
+            controller: Keys::read(values)?,
             workload: Keys::read(values)?,
+            flows: flow::read(values)?,
             initial: Keys::read(values)?,
             power: Keys::read(values)?,
             run: Keys::read(values)?,
@@ -205,7 +219,9 @@ impl Keys for Config {
         self.chip.write(values);
         self.ftl.write(values);
         self.host.write(values);
+        self.controller.write(values);
         self.workload.write(values);
+        flow::write(&self.flows, values);
         self.initial.write(values);
         self.power.write(values);
         self.run.write(values);
@@ -220,8 +236,10 @@ impl Config {
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
         let mut config = Config::read(&sources::values(source)?)?;
+        config.ftl.shared.spare_over_user = Some(sources::spare_over_user(config.ftl.shared.over_provisioning));
         config.ftl.own_policy = source.own_policy.clone();
         config.ftl.give_plugins(&source.plugins);
+        let config = capacity::sized(config, source.scale).map_err(|error| sources::with_aliases(source, error))?;
         check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
     }
@@ -243,6 +261,32 @@ impl Config {
         self.ftl.adapted(&self.chip)
     }
 
+    /// The device's shape at a scale, with the blocks that the translation layer adds.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry.
+    pub fn device_geometry(&self, scale: f64) -> Result<Geometry, SpecError> {
+        let chip = self.assumed_chip();
+        let mut geometry = chip.scaled(scale)?;
+        geometry.blocks_per_plane += self.ftl.extra_blocks(&self.layer_spec(&chip));
+        Ok(geometry)
+    }
+
+    /// Logical pages that the host may address on the device at a scale.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry.
+    pub fn user_pages(&self, scale: f64) -> Result<u32, SpecError> {
+        let chip = self.assumed_chip();
+        Ok(self.ftl.user_pages(&self.layer_spec(&chip), &self.device_geometry(scale)?)?)
+    }
+
+    /// What the run asks for: its workload, or the workloads of its flows.
+    pub fn workloads(&self) -> impl Iterator<Item = &WorkloadKeys> {
+        let own = self.flows.is_empty().then_some(&self.workload);
+        own.into_iter().chain(self.flows.iter().map(|flow| &flow.workload))
+    }
+
     /// The translation layer's part of the spec; `chip` is [`Config::assumed_chip`].
     pub fn layer_spec<'a>(&'a self, chip: &'a ChipKeys) -> LayerSpec<'a> {
         self.ftl.spec(chip, &self.initial)
@@ -257,6 +301,9 @@ impl Config {
         for key in table::rows().iter().chain(own) {
             let value = values.get(key.path).map_or(serde_json::Value::Null, json);
             *schema::place(&mut root, key.path) = value;
+        }
+        if !self.flows.is_empty() {
+            *schema::place(&mut root, flow::SECTION) = flow::to_json(&self.flows, &values);
         }
         root
     }

@@ -26,7 +26,7 @@ choice! {
         None = "none",
         /// One bit of a page that was programmed lately is wrong, and its code does not notice.
         BitCorruption = "bit-corruption",
-        /// Of pages that were programmed lately only a part is new.
+        /// Only a part of the pages that were programmed lately is new.
         ShornWrites = "shorn-writes",
         /// A page that was programmed lately has gone to the place of another one.
         FlyingWrites = "flying-writes",
@@ -49,7 +49,7 @@ pub enum Cuts<'a> {
     At(&'a [f64]),
     /// In the middle of these commands that change flash.
     Within(&'a [f64]),
-    /// So often, as the seed draws.
+    /// As many cuts, drawn by the seed.
     Drawn(u32),
 }
 
@@ -73,7 +73,7 @@ impl PowerKeys {
         keys.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect()
     }
 
-    /// Refuses cuts of a device that cannot start anew, cuts that two keys ask for, and lists out of order.
+    /// Refuses cuts of a device that cannot recover, cuts that two keys ask for, and lists out of order.
     ///
     /// # Errors
     /// What is impossible, and what would work.
@@ -102,14 +102,14 @@ impl PowerKeys {
     }
 }
 
-/// How a device with this layer can start anew, or which layers can.
+/// How a device with this layer can recover, or which layers can.
 fn recoveries_of(ftl: &FtlKeys) -> String {
     let ways = |all: &'static [Recovery]| all.iter().filter(|&&way| way != Recovery::Off);
     let list = |names: Vec<String>| names.join(" | ");
     match list(ways(ftl.recoveries()).map(|way| format!("\"{way}\"")).collect()) {
         none if none.is_empty() => {
             let able = kinds_that(|kind| ways(kind.facts().recoveries).count() > 0);
-            format!("a layer that can start anew, found ftl.kind = \"{}\"; allowed: {able}", ftl.kind)
+            format!("a layer that can recover, found ftl.kind = \"{}\"; allowed: {able}", ftl.kind)
         }
         ways => format!("ftl.recovery = {ways}, found \"off\""),
     }
@@ -123,7 +123,7 @@ keys! {
         cut_at_command: Vec<f64> = "[]", float(1.0, 9e15), "commands", "no cuts", TIMED,
             "Commands in the middle of which the power is cut, in ascending order. 1 is the first of those that program, copy or erase, in the order in which they begin on the dies; those of a recovery count too.";
         cuts: u32 = "0", int(0, 1 << 20), "cuts", "no cuts", TIMED,
-            "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points near each other cut the power during a recovery.";
+            "Number of cuts that the seed draws: a point of the workload, one of the next 64 commands that program, copy or erase, and a moment in it. Points near each other cut the power during a recovery.";
         protection: CutProtection = "\"none\"", ANY, "", CHOSEN, RECOVERS,
             "What the device's own energy lets it do when the power is cut. none: nothing. operations: what the dies have begun ends; what is queued or buffered is lost. full: all that is queued ends too, and the write buffer is programmed; flushes then wait for nothing. power.hold_up_us tells how long the energy must last.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", TEARS,

@@ -3,6 +3,7 @@
 use pumice_types::key::{ANY, CHOSEN, When, float, int};
 use pumice_types::{choice, keys};
 
+use crate::flow::FIRST_KIND;
 use crate::until::Until;
 
 choice! {
@@ -22,6 +23,8 @@ keys! {
             "Stop after this many requests.";
         warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
+        only_flow: Option<u32> = "", int(0, 63), "", "all flows", When::All(&[When::Requests, When::Given(FIRST_KIND)]),
+            "Only the flow of this number sends requests, the same as beside the others: what it does alone.";
         until: Option<Until> = "", ANY, "", "every request is run", When::Requests,
             "End the run as soon as it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency \"mean ± X %\", \"p50 ± X %\", \"p90 ± X %\", \"p99 ± X %\", \"p99.9 ± X %\" of reads and of writes, as far as the workload has them; +- may stand for ±. ± X % is half the width of the 95 % confidence interval. If the workload ends before, the run warns. Without a clock only steady works, and looks at write amplification alone.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,

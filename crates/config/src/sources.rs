@@ -6,16 +6,31 @@ use pumice_types::key::{self, Key, Keys, Values};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
+use crate::effect::{OVER_PROVISIONING, SPARE_OVER_USER};
 use crate::table::KeyTable;
-use crate::{Config, SEED, SpecError, SpecSource, at_place, effect, near, preset, retired, shown};
+use crate::{
+    Config, SEED, SpecError, SpecSource, at_place, effect, flow, near, preset, retired, shown, synonyms, units,
+};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
+
+/// Spare over user capacity where spare over raw capacity is `raw`.
+pub fn spare_over_user(raw: f64) -> f64 {
+    raw / (1.0 - raw)
+}
 
 /// Values that are collected, and the keys that they may be of.
 struct Collected {
     table: KeyTable,
     values: Values,
+}
+
+impl Collected {
+    /// The row of a key, or in one line why there is none and what there is.
+    fn row(&self, path: &str) -> Result<Key, String> {
+        flow::row(path).unwrap_or_else(|| self.table.lookup(path).copied())
+    }
 }
 
 /// Nothing yet, for a source's keys.
@@ -50,7 +65,7 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     config.write(&mut values);
     let line =
         |key: &Key| effect::idle(config, key, &values).map(|why| format!("{} has no effect with {why}", key.path));
-    let lines = own.values.keys().filter_map(|path| line(own.table.lookup(path).ok()?));
+    let lines = own.values.keys().filter_map(|path| line(&own.row(path).ok()?));
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
@@ -65,7 +80,9 @@ pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
 }
 
 /// Keys of the chips' sections that only a controller reads.
-const OF_THE_CONTROLLER: [&str; 15] = [
+const OF_THE_CONTROLLER: [&str; 24] = [
+    "geometry.capacity_gib",
+    "timing.plane_reads",
     "timing.multi_plane",
     "timing.read_transfer",
     "timing.codeword_bytes",
@@ -79,6 +96,13 @@ const OF_THE_CONTROLLER: [&str; 15] = [
     "erase.suspend_us",
     "erase.resume_us",
     "erase.max_suspensions",
+    "program.suspension",
+    "program.pulses",
+    "program.suspension_guard_us",
+    "program.suspension_max_restarts",
+    "program.suspend_us",
+    "program.resume_us",
+    "program.max_suspensions",
     "partial_erase.disturb_aware",
     "partial_erase.wear_limit_w",
 ];
@@ -173,9 +197,28 @@ fn apply_section(
             (DeValue::Table(inner), Some(Value::Table(inner_values))) if values.table.is_section(&path) => {
                 apply_section(values, place, &path, (inner, inner_values))?;
             }
+            (DeValue::Array(flows), Some(Value::Array(list))) if path == flow::SECTION => {
+                let places: Vec<String> = flows.iter().map(|flow| place(flow.span().start)).collect();
+                apply_flows(values, &places, list)?;
+            }
             (_, Some(value)) => set(values, &at, &path, value.clone())?,
             (_, None) => {}
         }
+    }
+    Ok(())
+}
+
+/// Puts the flows of a list in the place of all that were there.
+fn apply_flows(values: &mut Collected, places: &[String], list: &[Value]) -> Result<(), SpecError> {
+    values.values.retain(|path, _| !flow::is_of_flow(path));
+    for (number, (flow, at)) in list.iter().zip(places).enumerate() {
+        let path = format!("{}[{number}]", flow::SECTION);
+        let Some(entries) = flow.as_table().filter(|entries| !entries.is_empty()) else {
+            let found = shown(&flow.to_string());
+            let text = format!("{path} = {found} is not allowed; allowed: a table with keys of the flow");
+            return Err(at_place(at, &text));
+        };
+        entries.iter().try_for_each(|(name, value)| set(values, at, &format!("{path}.{name}"), value.clone()))?;
     }
     Ok(())
 }
@@ -197,7 +240,10 @@ fn apply_preset(values: &mut Collected, at: &str, name: &Value, depth: usize) ->
 /// Applies one setting, which comes from `at`; a value that is no TOML is taken as a bare word. A section inside a
 /// section takes an inline table, each of its keys for itself.
 fn apply_set(values: &mut Collected, at: &str, path: &str, text: &str) -> Result<(), SpecError> {
-    let value = parse_value(text);
+    let value = with_unit(values, path, parse_value(text));
+    if let (Value::Array(list), flow::SECTION) = (&value, path) {
+        return apply_flows(values, &vec![at.to_string(); list.len()], list);
+    }
     if let Value::Table(entries) = &value
         && path.contains('.')
         && values.table.is_section(path)
@@ -208,6 +254,13 @@ fn apply_set(values: &mut Collected, at: &str, path: &str, text: &str) -> Result
     // A choice or text may look like a number: a volume called 3.
     set(values, at, path, value)
         .or_else(|refusal| set(values, at, path, Value::String(text.to_string())).map_err(|_| refusal))
+}
+
+/// A number with a unit behind it, such as `4k`, in the unit of its key; any other value as it is.
+fn with_unit(values: &Collected, path: &str, value: Value) -> Value {
+    let Ok(key) = values.table.lookup(path) else { return value };
+    let read = value.as_str().and_then(|text| units::read(key, text));
+    read.unwrap_or(value)
 }
 
 fn parse_value(text: &str) -> Value {
@@ -231,7 +284,8 @@ fn bare_fraction(text: &str) -> Option<Value> {
 }
 
 fn set(values: &mut Collected, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    let key = *values.table.lookup(path).map_err(|text| at_place(at, &text))?;
+    let key = values.row(path).map_err(|text| at_place(at, &text))?;
+    flow::check_number(&values.values, path).map_err(|text| at_place(at, &text))?;
     if let Some(alias) = value.as_str().and_then(|name| retired::alias(key.path, name)) {
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
@@ -241,8 +295,38 @@ fn set(values: &mut Collected, at: &str, path: &str, value: Value) -> Result<(),
         let why = hint.map_or(why, |hint| format!("does not exist; {hint}"));
         at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string())))
     })?;
-    values.values.insert(key.path, accepted);
+    if key.unit == "us" && has_less_than_a_nanosecond(&accepted) {
+        let found = shown(&value.to_string());
+        let text =
+            format!("{} = {found} is less than a nanosecond, the smallest time; the unit is microseconds", key.path);
+        return Err(at_place(at, &text));
+    }
+    if key.path == SPARE_OVER_USER {
+        set_spare_over_user(values, &accepted);
+    } else {
+        values.values.insert(key.path, accepted);
+    }
     Ok(())
+}
+
+/// Sets over-provisioning by its other name. A resolved spec has both names; of equal values the one that is there
+/// stays, to the last digit.
+fn set_spare_over_user(values: &mut Collected, accepted: &key::Value) {
+    let key::Value::Float(user) = *accepted else { return };
+    let is_there = |raw: &key::Value| matches!(raw, key::Value::Float(raw) if spare_over_user(*raw) == user);
+    if !values.values.get(OVER_PROVISIONING).is_some_and(is_there) {
+        values.values.insert(OVER_PROVISIONING, key::Value::Float(user / (1.0 + user)));
+    }
+}
+
+/// Whether a number of microseconds would be rounded to nothing, as seconds or milliseconds often are.
+fn has_less_than_a_nanosecond(value: &key::Value) -> bool {
+    let is_less = |us: f64| us > 0.0 && us < 0.001;
+    match value {
+        key::Value::Float(us) => is_less(*us),
+        key::Value::Floats(list) => list.iter().any(|&us| is_less(us)),
+        key::Value::Int(_) | key::Value::Bool(_) | key::Value::Text(_) => false,
+    }
 }
 
 /// A TOML value as a key's value; `None` for what no key takes.
@@ -263,12 +347,35 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     if let Some(instead) = retired::value(key.path, &plain) {
         return at_place(at, &format!("{} = {} is now {instead}", key.path, shown(&found.to_string())));
     }
+    if let Some(meant) = number_as_text(key, found) {
+        return at_place(
+            at,
+            &format!("{} = {} is a text, where a number is due; write {meant}", key.path, shown(&found.to_string())),
+        );
+    }
     // A number that TOML cannot hold was read as a text; it is shown as it was written.
     let number = found.as_str().filter(|text| text.parse::<f64>().is_ok());
     let found = number.map_or_else(|| shown(&found.to_string()), shown);
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-    let hint = retired::meant(key, &plain).map_or(String::new(), |meant| format!("; {meant}"));
+    let hint = retired::meant(key, &plain).or_else(|| as_a_share(key, &plain));
+    let hint = hint.map_or(String::new(), |meant| format!("; {meant}"));
     at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
+}
+
+/// What a percentage is as a share, for keys that take one.
+fn as_a_share(key: &Key, found: &str) -> Option<String> {
+    let percent: f64 = found.parse().ok()?;
+    let is_share = key.unit.starts_with("share") || key.unit.starts_with("spare");
+    let share = percent / 100.0;
+    key.accept(key::Value::Float(share)).filter(|_| is_share)?;
+    Some(format!("{percent} % are {share}"))
+}
+
+/// The number that a text holds for a key that takes numbers, with or without a unit, as a spec writes it.
+fn number_as_text(key: &Key, found: &Value) -> Option<key::Value> {
+    let text = found.as_str()?;
+    let number = units::read(key, text).unwrap_or_else(|| parse_value(text));
+    typed(&number).filter(|_| !number.is_str()).and_then(|value| key.accept(value))
 }
 
 fn check_section(table: &KeyTable, at: &str, section: &str) -> Result<(), SpecError> {
@@ -277,10 +384,12 @@ fn check_section(table: &KeyTable, at: &str, section: &str) -> Result<(), SpecEr
         return Ok(());
     }
     let nearest = known.iter().filter_map(|known| Some((near(section, known)?, known))).min();
-    let hint = nearest.map_or_else(
-        || format!("allowed: {}", known.iter().map(|known| format!("[{known}]")).collect::<Vec<_>>().join(", ")),
-        |(_, known)| format!("nearest valid section: [{known}]"),
-    );
+    let hint = synonyms::section(section).map(str::to_string).unwrap_or_else(|| {
+        nearest.map_or_else(
+            || format!("allowed: {}", known.iter().map(|known| format!("[{known}]")).collect::<Vec<_>>().join(", ")),
+            |(_, known)| format!("nearest valid section: [{known}]"),
+        )
+    });
     Err(SpecError(format!("{at}: unknown section [{}]; {hint}", shown(section))))
 }
 

@@ -7,7 +7,7 @@ use pumice_ftl::plugin::OwnLayer;
 use pumice_types::interned;
 use pumice_types::key::{Key, Keys, ValueKind};
 
-use crate::{Config, distance, near, retired, shown};
+use crate::{Config, distance, near, retired, shown, synonyms};
 
 /// What stands in a spec beside its keys.
 const PRESET: &str = "preset";
@@ -114,7 +114,14 @@ impl KeyTable {
     /// What to say of a path that is no key: where its word is known from, else the nearest name, if one is near.
     fn instead_of(&self, path: &str) -> String {
         let nearest = || self.nearest(path).unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
-        retired::key_of_value(&self.rows, path).unwrap_or_else(nearest)
+        let elsewhere = || synonyms::instead_of(path).filter(|_| !self.is_name(path));
+        retired::key_of_value(&self.rows, path).or_else(elsewhere).unwrap_or_else(nearest)
+    }
+
+    /// Whether a path ends like a key: the name is right, and the section is missing or wrong.
+    fn is_name(&self, path: &str) -> bool {
+        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
+        self.rows.iter().any(|key| last(key.path) == last(path))
     }
 
     /// The nearest key or section to a misspelt path; `None` if none is near. A right name in a wrong section is.

@@ -53,7 +53,7 @@ const PERCENT: [f64; 2] = [0.1, 50.0];
 /// What a run has to know, and how well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Until {
-    /// What.
+    /// The quantity that is wanted.
     pub wanted: Goal,
     /// Half-width of its 95 % confidence interval, in percent of its value.
     pub percent: f64,

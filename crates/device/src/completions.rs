@@ -54,7 +54,7 @@ impl Completions {
         self.done.front()
     }
 
-    /// Takes all of them.
+    /// Takes all completions.
     pub fn take(&mut self) -> impl Iterator<Item = DeviceCompletion> + '_ {
         self.done.drain(..)
     }

@@ -130,7 +130,7 @@ impl Device {
         self.session.ssd.now.max(self.present).0
     }
 
-    /// Requests that were submitted and of which no completion has come about yet.
+    /// Requests that were submitted and have not completed yet.
     pub fn outstanding(&self) -> usize {
         self.session.ssd.observer.outstanding()
     }
@@ -153,7 +153,7 @@ impl Device {
         self.pass(Time(now))?;
         self.check_not_past(now)?;
         let DeviceRequest { kind, offset_bytes, bytes, fua, stream } = *request;
-        let request = HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream };
+        let request = HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream, flow: 0 };
         let id = self.session.ssd.observer.expect();
         let submitted = self.session.submit(&request, Time(now));
         self.ended_well(submitted)?;
@@ -315,6 +315,8 @@ impl Device {
         let DeviceRequest { kind, offset_bytes, bytes, .. } = *request;
         let is_legal = match kind {
             RequestKind::Flush => offset_bytes == 0 && bytes == 0,
+            // A completion cannot say yet that a zone refused a request, so such devices are refused.
+            RequestKind::Zone(_) => false,
             RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
                 bytes > 0 && offset_bytes.checked_add(u64::from(bytes)).is_some_and(|end| end <= self.capacity)
             }
@@ -340,8 +342,16 @@ fn refuse_what_needs_a_run(config: &Config) -> Result<(), SpecError> {
     if !config.run.timed {
         return refuse("run.timed = false: a device in another program lives in that program's time; allowed: true");
     }
+    if config.ftl.has_host_zones() {
+        return refuse(
+            "ftl.zns.interface = \"zones\": a completion cannot say that a zone refused a request; allowed: \"log\"",
+        );
+    }
     if config.run.until.is_some() {
         return refuse("run.until: a device in another program ends when that program ends; leave it out");
+    }
+    if !config.flows.is_empty() {
+        return refuse("workload.flow: the requests come from the program that has the device; leave it out");
     }
     if config.power.cuts > 0 {
         return refuse(

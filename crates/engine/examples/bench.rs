@@ -34,6 +34,19 @@ const CASES: &[Case] = &[
         &[("initial.age_writes", "0"), ("workload.requests", "12000000"), ("run.timed", "false")],
     ),
     (
+        "bench-64g steady state in units of pages of 64 KiB, untimed",
+        "bench-64g",
+        &[
+            ("initial.age_writes", "0"),
+            ("workload.requests", "12000000"),
+            ("run.timed", "false"),
+            ("geometry.page_bytes", "65536"),
+            ("geometry.spare_bytes", "5120"),
+            ("geometry.pages_per_block", "64"),
+            ("ftl.map_unit_bytes", "16384"),
+        ],
+    ),
+    (
         "bench-64g reads, timed",
         "bench-64g",
         &[

@@ -44,38 +44,18 @@ impl FillTarget for InitialState<'_> {
 
 /// A device ready to run.
 pub struct Built {
-    /// Its shape.
+    /// Shape of the device.
     pub geometry: Geometry,
-    /// Its timing.
+    /// Timing of the device.
     pub timing: FlashTiming,
-    /// Its translation layer.
+    /// Translation layer of the device.
     pub ftl: Ftl,
-    /// Its chips.
+    /// Chips of the device.
     pub chips: Chips,
     /// What the host has stored on it.
     pub oracle: Oracle,
     /// The user's own policy, if there is one.
     pub decider: Option<Decider>,
-}
-
-/// The device's shape at a scale, with the blocks that the translation layer adds.
-///
-/// # Errors
-/// A scale that does not fit the geometry.
-pub fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
-    let chip = config.assumed_chip();
-    let mut geometry = chip.geometry.scaled(scale)?;
-    geometry.blocks_per_plane += config.ftl.extra_blocks(&config.layer_spec(&chip));
-    Ok(geometry)
-}
-
-/// Logical pages that the host may address on the device at a scale.
-///
-/// # Errors
-/// A scale that does not fit the geometry.
-pub fn user_pages(config: &Config, scale: f64) -> Result<u32, SpecError> {
-    let chip = config.assumed_chip();
-    Ok(config.ftl.user_pages(&config.layer_spec(&chip), &geometry(config, scale)?)?)
 }
 
 /// What a configuration makes of a device at a scale, before anything is stored on it.
@@ -96,7 +76,7 @@ impl Foundation {
     /// # Errors
     /// A scale that does not fit the geometry.
     pub fn new(config: &Config, scale: f64) -> Result<Foundation, SpecError> {
-        Foundation::of(config.assumed_chip(), config.seed, geometry(config, scale)?)
+        Foundation::of(config.assumed_chip(), config.seed, config.device_geometry(scale)?)
     }
 
     /// Builds the foundation of a device from its chips and shape.
@@ -146,7 +126,7 @@ impl Foundation {
         }
     }
 
-    /// Makes the user's own policy, if there is one: for a new device, and for one that starts anew.
+    /// Makes the user's own policy, if there is one: for a new device, and for one that recovers.
     ///
     /// # Errors
     /// The decider cannot be made.
@@ -201,8 +181,9 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
 /// Whether no erase may take the last copy of a page's newest data: where power may be cut and everything is checked.
 /// A layer gives up the last copies of pages that the host trims.
 pub(crate) fn guards_copies(config: &Config) -> bool {
-    let (shared, trace) = (&config.workload.shared, &config.workload.trace);
-    let trims = shared.trim_fraction > 0.0 || config.workload.kind().is_trace() && trace.trims == Trims::Keep;
+    let trims = config.workloads().any(|workload| {
+        workload.shared.trim_fraction > 0.0 || workload.kind().is_trace() && workload.trace.trims == Trims::Keep
+    });
     let gives_up = trims && config.ftl.kind.facts().gives_up_trimmed;
     config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !gives_up
 }

@@ -2,7 +2,6 @@
 
 use pumice_config::{Config, SpecError};
 
-use crate::build::user_pages;
 use crate::error::SimError;
 
 /// A device found for a trace.
@@ -14,7 +13,7 @@ pub struct FittedDevice {
     pub chips_per_channel: u32,
     /// `geometry.dies_per_chip`
     pub dies_per_chip: u32,
-    /// Its user capacity in bytes.
+    /// User capacity of the device, in bytes.
     pub user_bytes: u64,
 }
 
@@ -35,7 +34,7 @@ pub fn fit_device(config: &Config, bytes: u64) -> Result<FittedDevice, SimError>
         if geometry.check().is_err() {
             continue;
         }
-        let user_bytes = u64::from(user_pages(&config, 1.0)?) * u64::from(geometry.page_bytes);
+        let user_bytes = u64::from(config.user_pages(1.0)?) * u64::from(config.assumed_chip().geometry.page_bytes);
         if user_bytes >= bytes {
             return Ok(FittedDevice {
                 channels: geometry.channels,

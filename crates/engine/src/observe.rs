@@ -21,7 +21,7 @@ pub struct RequestRecord {
 pub struct Beginning<'a> {
     /// The configuration.
     pub config: &'a Config,
-    /// Its scale.
+    /// Scale of the run.
     pub scale: f64,
     /// The array in its initial state.
     pub array: &'a NandArray,
@@ -29,7 +29,7 @@ pub struct Beginning<'a> {
     pub user_pages: u32,
 }
 
-/// Who reads a page.
+/// The reader of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageReader {
     /// The request with this number.
@@ -41,7 +41,7 @@ pub enum PageReader {
 /// A page is about to be read: the controller has just looked up where it lies.
 #[derive(Clone, Copy)]
 pub struct PageRead<'a> {
-    /// Who reads it.
+    /// What reads the page.
     pub reader: PageReader,
     /// The page.
     pub lpn: Lpn,

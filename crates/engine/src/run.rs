@@ -6,6 +6,7 @@ use pumice_types::{HostRequest, Time};
 use pumice_workload::{Workload, WorkloadReader};
 
 use crate::error::SimError;
+use crate::flows::Flows;
 use crate::lookahead::Lookahead;
 use crate::observe::Observer;
 use crate::results::{Outcome, integrity_error};
@@ -15,6 +16,10 @@ use crate::workload;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
 const ARRIVAL_MAX: Time = Time(1 << 62);
+
+/// What is said of such an arrival.
+const TOO_LATE: &str =
+    "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
 
 /// An instant that no event is due at.
 const NEVER: Time = Time(u64::MAX / 2);
@@ -30,12 +35,62 @@ pub struct Progress {
     pub simulated: Time,
 }
 
+/// Where the requests of a run come from.
+enum RunRequests {
+    /// One workload, read a few requests ahead.
+    One { workload: WorkloadReader, lookahead: Box<Lookahead> },
+    /// Several side by side.
+    Flows(Flows),
+}
+
+impl RunRequests {
+    /// The workload or the flows of a spec, on a device of so many pages.
+    fn open(config: &Config, scale: f64, user_pages: u32) -> Result<RunRequests, SimError> {
+        if !config.flows.is_empty() {
+            return Flows::open(config, scale, user_pages).map(RunRequests::Flows);
+        }
+        let capacity = u64::from(user_pages) * u64::from(config.assumed_chip().geometry.page_bytes);
+        let mut workload = workload::open(config, scale, capacity)?;
+        if !reads_arrivals(config) {
+            workload.skip_arrivals();
+        }
+        let max = config.run.max_requests;
+        let workload = match takes_all(config) {
+            true => WorkloadReader::ahead(workload, max)?,
+            false => WorkloadReader::here(workload),
+        };
+        Ok(RunRequests::One { workload, lookahead: Box::new(Lookahead::new(max)) })
+    }
+
+    /// Share of the work done, if it is known.
+    fn progress(&self) -> Option<f64> {
+        match self {
+            RunRequests::One { workload, .. } => workload.progress(),
+            RunRequests::Flows(flows) => flows.progress(),
+        }
+    }
+
+    /// What the result tells of them.
+    fn origin(self, config: &Config) -> Origin {
+        match self {
+            RunRequests::One { workload, .. } => {
+                let workload = workload.into_workload();
+                let mut warnings = workload.notes().warnings();
+                warnings.extend(streams_without_handle(config, &workload));
+                Origin { facts: workload.facts(), flows: Vec::new(), warnings }
+            }
+            RunRequests::Flows(flows) => {
+                Origin { facts: Vec::new(), warnings: flows.warnings(&config.flows), flows: flows.facts() }
+            }
+        }
+    }
+}
+
 /// The loop's own state.
 struct Run<'a, 'p, O: Observer> {
     config: &'a Config,
     session: Session<&'a mut O>,
-    workload: WorkloadReader,
-    lookahead: Lookahead,
+    requests: RunRequests,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
 }
 
@@ -96,22 +151,11 @@ pub fn run_to_end<'a, O: Observer>(
 ) -> Result<EndedRun<'a, O>, SimError> {
     refuse_failures(config)?;
     let session = Session::new(config, scale, observer)?;
-    let mut workload = workload::open(config, scale, session.capacity())?;
-    if !reads_arrivals(config) {
-        workload.skip_arrivals();
-    }
-    let max = config.run.max_requests;
-    let workload = match takes_all(config) {
-        true => WorkloadReader::ahead(workload, max)?,
-        false => WorkloadReader::here(workload),
-    };
-    let mut run = Run { config, session, workload, lookahead: Lookahead::new(max), progress };
+    let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
+    let mut run = Run { config, session, requests, progress };
     run.execute()?;
-    let Run { session, workload, .. } = run;
-    let workload = workload.into_workload();
-    let mut warnings = workload.notes().warnings();
-    warnings.extend(streams_without_handle(config, &workload));
-    Ok(EndedRun { session, check: config.run.check, origin: Origin { facts: workload.facts(), warnings } })
+    let Run { session, requests, .. } = run;
+    Ok(EndedRun { session, check: config.run.check, origin: requests.origin(config) })
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -163,6 +207,7 @@ impl<O: Observer> Run<'_, '_, O> {
             }
         }
         match (self.config.run.timed, self.config.host.mode) {
+            (true, _) if !self.config.flows.is_empty() => self.flows()?,
             (false, HostMode::ClosedLoop | HostMode::OpenLoop) => self.untimed()?,
             (true, HostMode::ClosedLoop) => self.closed_loop()?,
             (true, HostMode::OpenLoop) => self.open_loop()?,
@@ -176,9 +221,11 @@ impl<O: Observer> Run<'_, '_, O> {
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`, or if the run knows enough.
     fn next_request(&mut self) -> Result<Option<&HostRequest>, SimError> {
-        let next = match self.knows_enough() {
-            true => None,
-            false => self.lookahead.next(&mut self.workload, &self.session.ssd)?,
+        let knows_enough = self.knows_enough();
+        let next = match &mut self.requests {
+            _ if knows_enough => None,
+            RunRequests::One { workload, lookahead } => lookahead.next(workload, &self.session.ssd)?,
+            RunRequests::Flows(flows) => flows.take_in_turn()?,
         };
         if next.is_none() {
             self.session.end_requests();
@@ -219,7 +266,7 @@ impl<O: Observer> Run<'_, '_, O> {
 
     fn share(&self) -> Option<f64> {
         let by_limit = self.config.run.max_requests.map(|max| self.session.submitted() as f64 / max as f64);
-        match (by_limit, self.workload.progress()) {
+        match (by_limit, self.requests.progress()) {
             (Some(limit), Some(workload)) => Some(limit.max(workload)),
             (limit, workload) => limit.or(workload),
         }
@@ -242,9 +289,7 @@ impl<O: Observer> Run<'_, '_, O> {
                 speedup => Time((request.arrival.0 as f64 / speedup).round() as u64),
             };
             if arrival > ARRIVAL_MAX {
-                let text =
-                    "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
-                return Err(SpecError(text.into()).into());
+                return Err(SpecError(TOO_LATE.into()).into());
             }
             while self.session.steps_until(arrival)? {
                 self.tick()?;
@@ -274,6 +319,36 @@ impl<O: Observer> Run<'_, '_, O> {
             self.tick()?;
             room += self.session.ssd.host.take_completed();
         }
+    }
+
+    /// The flows with a clock: requests are submitted in the order in which they may be, until there is none.
+    fn flows(&mut self) -> Result<(), SimError> {
+        while !self.knows_enough() {
+            let present = self.session.ssd.now - self.session.behind();
+            let RunRequests::Flows(flows) = &mut self.requests else { break };
+            flows.note_completed(&mut self.session.ssd.host);
+            let Some(offer) = flows.next(present) else {
+                if flows.are_over() {
+                    break;
+                }
+                self.session.steps_until(NEVER)?;
+                self.tick()?;
+                continue;
+            };
+            if offer.at > ARRIVAL_MAX {
+                return Err(SpecError(TOO_LATE.into()).into());
+            }
+            if offer.by_clock && self.session.steps_until(offer.at)? {
+                self.tick()?;
+                continue;
+            }
+            let request = flows.take(offer)?;
+            let now = offer.at + self.session.behind();
+            let measured = self.before(&request, now)?;
+            self.session.ssd.arrive(&request, measured, now)?;
+        }
+        self.session.end_requests();
+        self.drain()
     }
 
     /// Lets everything under way end, and programs what is still buffered.

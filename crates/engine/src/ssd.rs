@@ -4,7 +4,7 @@
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, PlaneReads, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use crate::build::Built;
@@ -26,7 +26,7 @@ pub struct Ssd<O: Observer> {
     pub now: Time,
     /// What power cuts did.
     pub power: PowerFigures,
-    /// Who watches the run.
+    /// Observer of the run.
     pub observer: O,
 }
 
@@ -39,9 +39,12 @@ impl<O: Observer> Ssd<O> {
             read_priority: config.host.read_priority,
             holds_die: conduct.holds_die,
             erase: suspension_rule(&chip),
+            program: chip.program.suspension_rule().map(|rule| (rule, chip.program.pulses)),
+            plane_reads: chip.timing.plane_reads == PlaneReads::Plane,
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.facts().copies_on_one_die,
-            changes_in_order: config.ftl.shared.recovery != Recovery::Off,
+            // The erase of a block comes behind the programs that take units out of it.
+            changes_in_order: config.ftl.shared.recovery != Recovery::Off || geometry.units_per_page > 1,
             moves_wait: conduct.moves_between_dies,
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
@@ -101,7 +104,16 @@ impl<O: Observer> Ssd<O> {
     /// Begins all page accesses of a request that has come in.
     fn begin(&mut self, id: u32) -> Result<(), SimError> {
         let now = self.now;
-        let request = self.host.begin_split(id, now);
+        let mut request = self.host.begin_split(id, now);
+        if self.is_for_zones(&request) {
+            match self.begin_in_zone(id, &request)? {
+                Some(pages) => request = pages,
+                None => {
+                    self.host.page_ended(id, now, None, &mut self.observer);
+                    return Ok(());
+                }
+            }
+        }
         if request.kind == RequestKind::Flush {
             self.host.oracle.note_flush(id);
             let again = self.host.is_flushing_for_another(id);
@@ -122,6 +134,24 @@ impl<O: Observer> Ssd<O> {
             self.flush(false)?;
         }
         self.host.page_ended(id, now, None, &mut self.observer);
+        self.note_gathering()
+    }
+
+    /// Sets how long pages gather units of the host in which the first one has just come, and tells the host of pages
+    /// that are done without an event.
+    #[inline]
+    fn note_gathering(&mut self) -> Result<(), SimError> {
+        if self.controller.gathers() { self.note_gathered() } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn note_gathered(&mut self) -> Result<(), SimError> {
+        while let Some(page) = self.controller.opened.pop() {
+            self.host.remind(page, self.now);
+        }
+        while let Some(id) = self.controller.take_page_done() {
+            self.host.page_ended(id, self.now, None, &mut self.observer);
+        }
         Ok(())
     }
 
@@ -131,7 +161,8 @@ impl<O: Observer> Ssd<O> {
     /// A broken rule or belief.
     pub fn flush(&mut self, everything: bool) -> Result<(), SimError> {
         let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
-        self.controller.flush(everything, moment)
+        self.controller.flush(everything, moment)?;
+        self.note_gathering()
     }
 
     /// Handles the next event; the host's go first among those of one instant.
@@ -176,10 +207,29 @@ impl<O: Observer> Ssd<O> {
     /// Handles what is due on the link.
     fn step_host(&mut self) -> Result<(), SimError> {
         match self.host.take_due() {
-            Some((_, Due::Received(id))) => self.begin(id),
+            Some((at, Due::Received(id))) => {
+                if self.host.enter_controller(id, at) {
+                    Ok(())
+                } else {
+                    self.begin(id)
+                }
+            }
+            Some((at, Due::Handled(id))) => {
+                self.begin(id)?;
+                self.host.core_goes_on(self.controller.take_handed_over(), at);
+                Ok(())
+            }
+            Some((at, Due::CoreFree)) => {
+                self.host.core_is_free(at);
+                Ok(())
+            }
             Some((at, Due::Sent(id))) => {
                 self.host.complete(id, at, None, &mut self.observer);
                 Ok(())
+            }
+            Some((now, Due::Gathered(page))) => {
+                let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+                self.controller.force_out_page(page, moment)
             }
             None => Ok(()),
         }
@@ -217,7 +267,10 @@ impl<O: Observer> Ssd<O> {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             self.controller.work_when_idle(die, moment)?;
         }
-        Ok(())
+        if self.host.has_cores() {
+            self.host.owe_cores(self.controller.take_handed_over(), now);
+        }
+        self.note_gathering()
     }
 
     /// Power is cut now: everything under way ends. Returns the commands that were changing flash.
@@ -278,7 +331,7 @@ impl<O: Observer> Ssd<O> {
         self.controller.scheduler.waiting_at(at, &mut self.observer)
     }
 
-    /// Queues commands of a device that starts anew, each on its own.
+    /// Queues commands of a device that recovers, each on its own.
     ///
     /// # Errors
     /// A broken rule or belief.
@@ -292,7 +345,7 @@ impl<O: Observer> Ssd<O> {
         Ok(())
     }
 
-    /// Handles the scheduler's next event while the device starts anew: nobody waits for anything, and the layer does
+    /// Handles the scheduler's next event while the device recovers: nobody waits for anything, and the layer does
     /// nothing of its own.
     ///
     /// # Errors
@@ -309,15 +362,40 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
+        if self.is_for_zones(request) {
+            return self.run_zoned(request, measured);
+        }
+        self.run_pages(request)?;
+        if measured {
+            self.host.note_untimed(request, &mut self.observer);
+        }
+        Ok(())
+    }
+
+    /// Runs a request that its zone checks, without a clock.
+    fn run_zoned(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
+        match self.run_in_zone(request)? {
+            Ok(pages) => {
+                if let Some(pages) = pages {
+                    self.run_pages(&pages)?;
+                }
+                if measured {
+                    self.host.note_untimed(request, &mut self.observer);
+                }
+            }
+            Err(refusal) => self.host.metrics.refused[refusal.place()] += u64::from(measured),
+        }
+        Ok(())
+    }
+
+    /// Runs the pages of a request, or its flush, without a clock.
+    fn run_pages(&mut self, request: &HostRequest) -> Result<(), SimError> {
         for (lpn, mask) in self.host.pages.of(request) {
             let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
             self.controller.run_untimed(&access, &mut self.host.oracle, &mut self.observer)?;
         }
         if request.kind == RequestKind::Flush && self.controller.heeds_flushes() {
             self.flush_untimed()?;
-        }
-        if measured {
-            self.host.note_untimed(request, &mut self.observer);
         }
         Ok(())
     }
@@ -328,7 +406,7 @@ impl<O: Observer> Ssd<O> {
     /// A broken rule or belief.
     pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32) -> Result<(), SimError> {
         let (arrival, kind) = (Time::ZERO, RequestKind::Write);
-        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0 };
+        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
         self.run_untimed(&write, false)
     }
 
@@ -342,7 +420,7 @@ impl<O: Observer> Ssd<O> {
 
     /// Starts measuring at `now`: everything counted so far is warm-up.
     pub fn restart_measuring(&mut self, now: Time) {
-        self.host.metrics.restart(now);
+        self.host.restart_measuring(now);
         self.controller.restart_measuring();
         self.power.restart();
     }

@@ -4,21 +4,58 @@ use std::io::Write;
 use std::str::FromStr;
 
 use pumice_config::{Config, SpecError};
-use pumice_workload::{Compression, OpenFor, Placement, TraceFormat, Workload, WriteReport, write_trace_as};
+use pumice_workload::{
+    Compression, OpenFor, Placement, RandomStream, TraceFormat, Workload, WriteReport, write_trace_as,
+};
 
-use crate::build;
 use crate::error::SimError;
 
 /// Opens the spec's workload for a device of `capacity_bytes`.
 ///
 /// # Errors
-/// A trace that cannot be read, or a workload that does not fit the device.
+/// Flows, a trace that cannot be read, or a workload that does not fit the device.
 pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let workload = &config.workload;
+    if !config.flows.is_empty() {
+        let text = "workload.flow: one workload is wanted here, and flows are several; allowed: a spec without flows";
+        return Err(SpecError(text.into()).into());
+    }
     workload.kind().check_scale(scale).map_err(SpecError)?;
-    let page_bytes = config.chip.geometry.page_bytes;
+    let page_bytes = config.assumed_chip().geometry.page_bytes;
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
-    Ok(workload.open(&OpenFor { placement, seed: config.seed, scale, content: config.recorded.clone() })?)
+    Ok(workload.open(&OpenFor {
+        placement,
+        seed: config.seed,
+        scale,
+        zone_bytes: zone_bytes(config, scale)?,
+        content: config.recorded.clone(),
+    })?)
+}
+
+/// Bytes of a zone, if requests have the addresses of zones.
+pub(crate) fn zone_bytes(config: &Config, scale: f64) -> Result<Option<u64>, SimError> {
+    let pages = config.ftl.host_zone_pages(&config.device_geometry(scale)?);
+    Ok(pages.map(|pages| u64::from(pages) * u64::from(config.chip.geometry.page_bytes)))
+}
+
+/// Opens the workload of a flow for addresses of so many bytes. The first flow draws as a workload alone would; each
+/// other one has random streams of its own, which do not depend on the flows beside it.
+///
+/// # Errors
+/// As [`open`]; the flow stands in front.
+pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
+    let workload = &config.flows[number].workload;
+    let at = |text: String| SpecError(format!("workload.flow[{number}]: {text}"));
+    workload.kind().check_scale(scale).map_err(at)?;
+    let page_bytes = config.assumed_chip().geometry.page_bytes;
+    let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
+    let seed = match number {
+        0 => config.seed,
+        other => RandomStream::new(config.seed, &format!("flow {other}")).bits() >> 1,
+    };
+    workload
+        .open(&OpenFor { placement, seed, scale, zone_bytes: zone_bytes(config, scale)?, content: None })
+        .map_err(|error| at(error.to_string()).into())
 }
 
 /// Opens the spec's workload at the first request behind those of a run, where its kind is drawn without end; at the
@@ -57,7 +94,7 @@ pub fn write(
     let capacity = if config.workload.kind().is_trace() {
         u64::MAX
     } else {
-        u64::from(build::user_pages(config, scale)?) * u64::from(config.chip.geometry.page_bytes)
+        u64::from(config.user_pages(scale)?) * u64::from(config.assumed_chip().geometry.page_bytes)
     };
     Ok(write_trace_as(&mut open(config, scale, capacity)?, format, compression, out)?)
 }

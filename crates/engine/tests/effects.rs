@@ -14,6 +14,8 @@ type Case =
 const PAGE: &[(&str, &str)] = &[("ftl.kind", "page")];
 const NFTL: &[(&str, &str)] = &[("ftl.kind", "nftl")];
 const ZNS: &[(&str, &str)] = &[("ftl.kind", "zns")];
+const ZONE_WRITES: &[(&str, &str)] =
+    &[("ftl.kind", "zns"), ("ftl.zns.interface", "zones"), ("workload.kind", "zone-write")];
 const UNTIMED: &[(&str, &str)] = &[("run.timed", "false")];
 const TIMED: &[(&str, &str)] = &[("run.timed", "true")];
 const FULL_MERGES: &[(&str, &str)] = &[("ftl.merge", "block-erase")];
@@ -37,12 +39,15 @@ const CHECKPOINT: &[(&str, &str)] = &[
     ("workload.request_bytes", "65536"),
 ];
 const LEAVES: &[(&str, &str)] = &[("ftl.kind", "page"), ("ftl.erase_unit", "partial-block")];
+const UNITS: &[(&str, &str)] = &[("ftl.kind", "page"), ("timing.copyback", "false"), ("ftl.map_unit_bytes", "1024")];
 const SUB_BLOCKS: [(&str, &str); 4] = [
     ("geometry.layers", "16"),
     ("geometry.sub_blocks", "4"),
     ("partial_erase.unit", "sub-block"),
     ("ftl.kind", "page"),
 ];
+
+const NO_PARTS: (&str, &str) = ("partial_erase.unit", "none");
 
 const SUB_BLOCKS_APART: &[(&str, &str)] =
     &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")];
@@ -58,6 +63,9 @@ const SUB_BLOCKS_DISTURBED: &[(&str, &str)] = &[
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     ("geometry.bits_per_cell", ["1", "2"], &[], &[("geometry.layers", "8"), ("geometry.sub_blocks", "4")]),
+    ("geometry.bits_per_cell", ["1", "2"], &[], &[("timing.t_r_us", "[50, 90]")]),
+    ("geometry.page_types", ["one-shot", "interleaved"], &[NO_PARTS, ("geometry.bits_per_cell", "2")], &[NO_PARTS, ("geometry.bits_per_cell", "2"), ("timing.t_r_us", "[50, 90]")]),
+    ("geometry.page_types", ["one-shot", "interleaved"], &[NO_PARTS, ("geometry.bits_per_cell", "2")], &[NO_PARTS, ("geometry.bits_per_cell", "2"), ("timing.t_prog_us", "[500, 900]")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
     ("timing.multi_plane", ["off", "queue"], UNTIMED, TIMED),
@@ -65,6 +73,8 @@ const CASES: &[Case] = &[
     ("timing.codeword_bytes", ["512", "4096"], TIMED, &[("timing.read_transfer", "codewords")]),
     ("timing.codeword_bytes", ["512", "4096"], &[("run.timed", "false"), ("timing.read_transfer", "codewords")], &[("timing.read_transfer", "codewords")]),
     ("timing.read_command", ["at-once", "channel"], UNTIMED, TIMED),
+    ("ftl.open_page_us", ["1.0", "100000.0"], PAGE, UNITS),
+    ("ftl.open_page_us", ["1.0", "100000.0"], &[UNITS[0], UNITS[1], UNITS[2], UNTIMED[0]], UNITS),
     ("erase.mode", ["table", "mechanism"], FIXED, ISPE),
     ("erase.initial_pec", ["0", "4500"], FIXED, ISPE),
     ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
@@ -92,6 +102,14 @@ const CASES: &[Case] = &[
     ("erase.suspend_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
     ("erase.resume_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
     ("erase.max_suspensions", ["10", "0"], &[("erase.suspension", "pulse"), ("host.read_priority", "true")], &[("erase.suspension", "capped"), ("host.read_priority", "true")]),
+    ("timing.plane_reads", ["die", "plane"], &[("run.timed", "false"), ("host.read_priority", "true")], &[("host.read_priority", "true")]),
+    ("program.suspension", ["off", "pulse"], &[("run.timed", "false"), ("host.read_priority", "true")], &[("host.read_priority", "true")]),
+    ("program.pulses", ["10", "3"], &[], &[("program.suspension", "pulse"), ("host.read_priority", "true")]),
+    ("program.suspension_guard_us", ["0.0", "50.0"], &[("program.suspension", "pulse"), ("host.read_priority", "true")], &[("program.suspension", "immediate"), ("host.read_priority", "true")]),
+    ("program.suspension_max_restarts", ["10", "0"], &[("program.suspension", "pulse"), ("host.read_priority", "true")], &[("program.suspension", "immediate"), ("host.read_priority", "true")]),
+    ("program.suspend_us", ["0.0", "50.0"], &[], &[("program.suspension", "pulse"), ("host.read_priority", "true")]),
+    ("program.resume_us", ["0.0", "50.0"], &[], &[("program.suspension", "pulse"), ("host.read_priority", "true")]),
+    ("program.max_suspensions", ["10", "0"], &[("program.suspension", "immediate"), ("host.read_priority", "true")], &[("program.suspension", "capped"), ("host.read_priority", "true")]),
     ("partial_erase.max_splits", ["4", "2"], &[("partial_erase.unit", "none")], M_MERGES),
     ("partial_erase.max_splits", ["4", "2"], FULL_MERGES, M_MERGES),
     ("partial_erase.max_splits", ["4", "2"], PAGE, LEAVES),
@@ -126,6 +144,7 @@ const CASES: &[Case] = &[
     ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),
     ("ftl.u_blocks", ["2", "4"], NFTL, &[("ftl.kind", "log-block")]),
+    ("ftl.zns.interface", ["log", "zones"], PAGE, ZNS),
     ("ftl.zns.zone_planes", ["2", "1"], PAGE, ZNS),
     ("ftl.zns.unit", ["block", "partial-block"], PAGE, ZNS),
     ("ftl.zns.units_per_plane", ["1", "2"], PAGE, ZNS),
@@ -143,6 +162,10 @@ const CASES: &[Case] = &[
     ("host.link_mb_per_s", ["100.0", "1000.0"], UNTIMED, TIMED),
     ("host.overhead_us", ["5.0", "1.0"], UNTIMED, TIMED),
     ("host.read_priority", ["false", "true"], UNTIMED, TIMED),
+    ("controller.t_request_us", ["0.0", "2.5"], UNTIMED, TIMED),
+    ("controller.t_command_us", ["0.0", "2.5"], UNTIMED, TIMED),
+    ("controller.cores", ["1", "2"], TIMED, &[("controller.t_command_us", "1.0")]),
+    ("run.only_flow", ["0", "1"], TIMED, &[("workload.flow[0].kind", "uniform"), ("workload.flow[1].kind", "zipf")]),
     ("host.queue_depth", ["1", "8"], OPEN, CLOSED),
     ("host.queues", ["1", "8"], OPEN, CLOSED),
     ("host.speedup", ["1.0", "10.0"], CLOSED, OPEN),
@@ -150,6 +173,9 @@ const CASES: &[Case] = &[
     ("workload.address", ["exact", "wrap"], UNIFORM, &[("workload.kind", "twin:hm_0")]),
     ("workload.volumes", ["overlay", "separate"], UNIFORM, TRACE),
     ("workload.trims", ["keep", "drop"], UNIFORM, TRACE),
+    ("workload.zone_request_bytes", ["8192", "16384"], UNIFORM, ZONE_WRITES),
+    ("workload.zones_at_once", ["1", "2"], UNIFORM, ZONE_WRITES),
+    ("workload.zone_share", ["1.0", "0.5"], UNIFORM, ZONE_WRITES),
     ("workload.requests", ["900", "800"], TWIN, &[("workload.kind", "w10")]),
     ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
     ("workload.flush_every", ["5", "9"], TWIN, UNIFORM),
@@ -257,4 +283,32 @@ fn t056_only_what_the_user_set_is_warned_of() {
     let own = SpecSource { spec_text: Some(text.into()), ..SpecSource::default() };
     let spec = Config::resolve(&own).expect("valid");
     assert_eq!(without_effect(&own, &spec).expect("resolved"), ["ftl.u_blocks has no effect with ftl.kind = \"page\""]);
+}
+
+/// The flow's key warns under these settings exactly as it should.
+fn check_flow_key(key: &str, value: &str, sets: &[(&str, &str)], why: Option<&str>) {
+    let (lines, _) = warned(key, value, sets).expect("a valid spec");
+    let wanted: Vec<String> = why.into_iter().map(|why| format!("{key} has no effect with {why}")).collect();
+    assert_eq!(lines, wanted, "{key} under {sets:?}");
+}
+
+#[test]
+fn t058_a_key_of_a_flow_is_read_as_that_flow_reads_it() {
+    let two = [("workload.flow[0].kind", "uniform"), ("workload.flow[1].kind", "zipf"), ("host.mode", "open-loop")];
+    let with = |more: &[(&'static str, &'static str)]| [&two[..], more].concat();
+    check_flow_key("workload.flow[0].zipf_theta", "0.5", &two, Some("workload.flow[0].kind = \"uniform\""));
+    check_flow_key("workload.flow[1].zipf_theta", "0.5", &two, None);
+    let depth = "workload.flow[1].queue_depth";
+    check_flow_key(depth, "4", &two, Some("workload.flow[1].mode = \"open-loop\""));
+    check_flow_key(depth, "4", &with(&[("workload.flow[1].mode", "rate-limited")]), None);
+    check_flow_key("workload.flow[0].weight", "4", &two, Some("controller.t_request_us = 0.0"));
+    check_flow_key("workload.flow[0].weight", "4", &with(&[("controller.t_command_us", "1.0")]), None);
+    let closed = with(&[("workload.flow[1].mode", "closed-loop")]);
+    check_flow_key("workload.flow[1].arrival", "fixed", &closed, Some("workload.flow[1].mode = \"closed-loop\""));
+    check_flow_key("workload.flow[0].arrival", "fixed", &closed, None);
+    // What is set for all flows is read where one of them reads it and has no value of its own.
+    check_flow_key("workload.zipf_theta", "0.5", &two, None);
+    let own = with(&[("workload.flow[1].zipf_theta", "0.6")]);
+    check_flow_key("workload.zipf_theta", "0.5", &own, Some("workload.flow[0].kind = \"uniform\""));
+    check_flow_key("host.queue_depth", "4", &closed, None);
 }

@@ -80,6 +80,10 @@ fn values(key: &Key) -> Vec<String> {
         (ValueKind::Floats, Range::Float(low, high)) => {
             vec![format!("{:?}", near(low, high)), "[]".into(), "[1.0]".into()]
         }
+        (ValueKind::FloatOrFloats, Range::Float(low, high)) => {
+            let numbers = near(low, high).iter().map(|x| format!("{x:?}")).collect::<Vec<_>>();
+            [numbers, vec!["[]".into(), "[1.0]".into(), "[1.0, 2.5, 3.0]".into()]].concat()
+        }
         (_, Range::Int(low, high)) => {
             [low, high, low.saturating_sub(1), high.saturating_add(1), 1, 7].map(|n| n.to_string()).to_vec()
         }

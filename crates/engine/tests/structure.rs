@@ -354,3 +354,12 @@ fn t925_only_the_c_interface_and_the_prefetch_hint_have_unsafe_code() {
     assert!(!of_the_interface.is_empty(), "unsafe code is found");
     assert_eq!(others, [Path::new("types/src/prefetch.rs")]);
 }
+
+#[test]
+fn t926_a_module_with_parts_is_a_folder_with_its_own_text_in_mod_rs() {
+    let folders = crate_folders().into_iter().flat_map(|folder| sources(&folder.join("src")));
+    let mut folders: Vec<PathBuf> = folders.filter(|path| path.is_dir()).collect();
+    assert!(folders.iter().any(|folder| folder.join("mod.rs").is_file()), "folders are found");
+    folders.retain(|folder| folder.with_extension("rs").is_file());
+    assert!(folders.is_empty(), "their text stands in a file beside them: {folders:#?}");
+}

@@ -40,7 +40,7 @@ pub use layers::partial_erase::superblock_pen::{SuperblockPen, SuperblockPenConf
 pub use layers::zns::layout::{LayoutConfig, ZoneLayout};
 pub use layers::zns::state::{Written, ZoneLimits, ZoneState, ZoneTable};
 pub use layers::zns::{
-    CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneMapping, ZoneVictim,
+    CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneInterface, ZoneMapping, ZoneVictim,
 };
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict, kinds_that};
 pub use plan::{
@@ -49,8 +49,8 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, LogSize,
-    LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging, Recovery, RecoveryCounts, Reports,
-    Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, ZoneCounters, ZoneOperation,
-    ZoneOperations, ZoneReport, whole_share,
+    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, HostZones, Layer,
+    LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging,
+    Recovery, RecoveryCounts, Reports, Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer,
+    UIndex, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
 };

@@ -131,7 +131,7 @@ fn t566_errors_have_the_names_and_codes_of_the_standard() {
     assert_eq!(all.map(ZoneError::code), [0xB8, 0xB9, 0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF]);
 }
 
-/// The same rules without counts: everything is looked for again.
+/// The rules of the zone table without counts: everything is looked for again.
 struct Reference {
     zones: Vec<(ZoneState, u32)>,
     limits: ZoneLimits,

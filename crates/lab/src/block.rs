@@ -69,7 +69,7 @@ pub fn pages(input: &ShapeInput) -> Result<BlockPages, SpecError> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReclaimInput {
-    /// Its shape.
+    /// Shape of the block.
     pub shape: ShapeInput,
     /// Whether each page is valid, in write order.
     pub valid: Vec<bool>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, bits};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, UnitSource, bits};
 
 use crate::array::{NandArray, PageContent, Returned, Torn};
 use crate::last_copies::LastCopies;
@@ -54,7 +54,7 @@ pub struct CheckedArray {
 }
 
 impl CheckedArray {
-    /// This array under a host of so many logical pages.
+    /// Checks `array` under a host of `host_pages` logical pages.
     pub fn new(array: NandArray, host_pages: u32) -> CheckedArray {
         CheckedArray { array, host_pages, corrupt: Vec::new(), pages_checked: 0, corrupt_pages: 0, copies: None }
     }
@@ -122,6 +122,9 @@ impl CheckedArray {
             let content = self.array.fetch(command)?;
             return self.check(command, content);
         }
+        if command.op == FlashOp::Program {
+            self.check_sources(command)?;
+        }
         match self.array.execute(command)? {
             Returned::Done | Returned::Expected => Ok(()),
             Returned::Page(content) => self.check(command, content),
@@ -141,9 +144,28 @@ impl CheckedArray {
         if content.corrupt && content.lpn.0 < self.host_pages {
             self.note_corrupt(content.lpn);
         }
-        let stale = command.op == FlashOp::Read && content.version != command.version;
+        let stale = command.op == FlashOp::Read && content.version != command.version && !command.takes_any_version();
         if content.lpn != command.lpn || stale {
             return Err(mismatch(command, content));
+        }
+        Ok(())
+    }
+
+    /// Checks that units which a program moves lie where the controller believes.
+    #[inline]
+    fn check_sources(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
+        if self.array.config().geometry.units_per_page == 1 { Ok(()) } else { self.check_units(command) }
+    }
+
+    #[inline(never)]
+    fn check_units(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
+        for nth in 0..usize::from(self.array.config().geometry.units_per_page) {
+            let Some(PageUnit { lpn, source: UnitSource::Copied(from), .. }) = self.array.staged_unit(command, nth)
+            else {
+                continue;
+            };
+            let content = self.array.peek(from).map_err(|rule| Violation { rule, command: *command })?;
+            self.check(&FlashCommand::copy(from, command.target, lpn, command.sequence), content)?;
         }
         Ok(())
     }

@@ -145,6 +145,7 @@ mod tests {
             pages_per_block: 8,
             page_bytes: 4096,
             spare_bytes: 64,
+            units_per_page: 1,
         }
     }
 

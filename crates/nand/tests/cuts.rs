@@ -21,6 +21,7 @@ fn full(sub_blocks: bool) -> NandArray {
             pages_per_block: PAGES,
             page_bytes: 512,
             spare_bytes: 16,
+            units_per_page: 1,
         },
         tags: TagFormat::new(100),
         tree: PbTree::new(PAGES, if sub_blocks { 0 } else { 2 }).expect("legal"),

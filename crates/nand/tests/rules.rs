@@ -18,6 +18,7 @@ fn config(order: ProgramOrder) -> ArrayConfig {
             pages_per_block: 576,
             page_bytes: 16_384,
             spare_bytes: 1_280,
+            units_per_page: 1,
         },
         tags: TagFormat::new(4_000),
         tree: PbTree::new(576, 6).expect("legal"),

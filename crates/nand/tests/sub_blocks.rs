@@ -23,6 +23,7 @@ fn config(sequence: WriteSequence) -> ArrayConfig {
             pages_per_block: PAGES,
             page_bytes: 8_192,
             spare_bytes: 0,
+            units_per_page: 1,
         },
         tags: TagFormat::new(1_000),
         tree: PbTree::new(PAGES, 0).expect("legal"),

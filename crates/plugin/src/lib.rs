@@ -5,7 +5,7 @@
 //! them `trim` and `step`. What else a plug-in offers it returns: [`Conduct`] says whether it has steps, [`MemoryUse`] what
 //! its map needs, [`Retirement`] that it retires blocks. It is asked for nothing that it does not offer. How many logical
 //! pages there are, [`PluginLayer::capacity`] says. A plan may hold reads and programs for the host, copies, and erases
-//! of blocks, partial blocks and sub-blocks. A layer that can start anew after a power cut has [`PluginLayer::recover`].
+//! of blocks, partial blocks and sub-blocks. A layer that can recover after a power cut has [`PluginLayer::recover`].
 #![forbid(unsafe_code)]
 
 pub use pumice_capi::export_ftl;

@@ -1,8 +1,10 @@
 //! `Chip` of Python: the chip without a controller (`pumice_chip`), one method an operation.
 
-use pumice_chip::{ChipFailure, ChipSnapshot, outcome_of};
+use std::path::PathBuf;
+
+use pumice_chip::{ChipChoices, ChipFailure, ChipSnapshot, Illegal, PagePrograms, outcome_of};
 use pumice_config::SpecSource;
-use pumice_types::{Pb, Time};
+use pumice_types::{Choice, Pb, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -32,13 +34,23 @@ fn raised(py: Python<'_>, failure: ChipFailure) -> PyErr {
     }
 }
 
+/// The options of a chip; 0 programs of a page stand for any number, byte by byte.
+pub fn chip_options(page_programs: u32, pair_distance: u16, illegal: &str) -> PyResult<ChipChoices> {
+    let programs = if page_programs == 0 { PagePrograms::Bytes } else { PagePrograms::Times(page_programs) };
+    let found = Illegal::from_name(illegal).ok_or_else(|| {
+        let allowed = Illegal::NAMES.join(", ");
+        SpecError::new_err(format!("illegal = \"{illegal}\" is not allowed; allowed: {allowed}"))
+    })?;
+    Ok(ChipChoices { programs, pair_distance, illegal: found })
+}
+
 /// A state of a chip to go back to.
 #[pyclass(frozen, module = "pumice._engine")]
 pub struct ChipState(ChipSnapshot);
 
 /// A chip; see `pumice.Chip`.
 #[pyclass(name = "Chip", module = "pumice._engine")]
-pub struct PythonChip(pumice_chip::Chip);
+pub struct PythonChip(pub pumice_chip::Chip);
 
 impl PythonChip {
     /// Does something with a chip; a failure becomes an exception.
@@ -53,11 +65,13 @@ impl PythonChip {
 
 #[pymethods]
 impl PythonChip {
+    /// `page_programs`: 0 stands for any number, byte by byte.
     #[new]
-    fn new(request: &str) -> PyResult<PythonChip> {
+    fn new(request: &str, page_programs: u32, pair_distance: u16, illegal: &str) -> PyResult<PythonChip> {
         let source: SpecSource =
             serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))?;
-        Ok(PythonChip(pumice_chip::Chip::open(&source).map_err(spec_error)?))
+        let options = chip_options(page_programs, pair_distance, illegal)?;
+        Ok(PythonChip(pumice_chip::Chip::open_with(&source, options).map_err(spec_error)?))
     }
 
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -87,6 +101,7 @@ impl PythonChip {
         out.set_item("uncorrectable", counts.uncorrectable)?;
         out.set_item("failed", counts.failed)?;
         out.set_item("cuts", counts.cuts)?;
+        out.set_item("illegal", counts.illegal)?;
         Ok(out)
     }
 
@@ -116,6 +131,43 @@ impl PythonChip {
         let address = self.work(py, |chip| chip.page(block, page))?;
         let bytes = self.0.geometry().page_bytes as usize;
         PyBytes::new_with(py, bytes, |data| self.work(py, |chip| chip.read_raw(address, data, &mut [])))
+    }
+
+    fn read_at<'py>(
+        &mut self,
+        py: Python<'py>,
+        target: (u32, u32),
+        offset: usize,
+        bytes: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let address = self.work(py, |chip| chip.page(target.0, target.1))?;
+        // What a page does not have is refused before memory is asked for.
+        let room = bytes.min(self.0.geometry().page_bytes as usize + 1);
+        PyBytes::new_with(py, room, |data| self.work(py, |chip| chip.read_at(address, offset, data).map(drop)))
+    }
+
+    fn program_at(&mut self, py: Python<'_>, target: (u32, u32), offset: usize, data: &[u8]) -> PyResult<()> {
+        self.work(py, |chip| chip.page(target.0, target.1).and_then(|page| chip.program_at(page, offset, data)))
+    }
+
+    fn fail_after(&mut self, operations: u64) {
+        self.0.fail_after(operations);
+    }
+
+    fn settle_after(&mut self, operations: u64) {
+        self.0.settle_after(operations);
+    }
+
+    fn draw_from(&mut self, number: u64) {
+        self.0.draw_from(number);
+    }
+
+    fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.work(py, |chip| chip.save(&path))
+    }
+
+    fn load(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.work(py, |chip| chip.load(&path))
     }
 
     fn read_oob<'py>(&mut self, py: Python<'py>, block: u32, page: u32) -> PyResult<Bound<'py, PyBytes>> {
@@ -163,7 +215,7 @@ impl PythonChip {
     }
 
     fn mark_bad(&mut self, py: Python<'_>, block: u32) -> PyResult<()> {
-        self.work(py, |chip| chip.block(block).map(|block| chip.mark_bad(block)))
+        self.work(py, |chip| chip.block(block).and_then(|block| chip.mark_bad(block)))
     }
 
     fn grow_bad(&mut self, py: Python<'_>, block: u32) -> PyResult<()> {

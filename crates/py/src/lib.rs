@@ -15,6 +15,7 @@ mod requested_snapshots;
 mod runs;
 mod serve;
 mod snapshots;
+mod torture;
 mod traces;
 
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use attended::attend;
 use errors::{SimulationError, SpecError, TraceError, sim_error, spec_error, trace_error};
 use json::{parse, to_json};
-use pumice_config::preset;
+use pumice_config::{Config, SpecSource, preset};
 use pumice_engine::results::fields_of_result;
 use pumice_ftl::TableIndices;
 use pumice_lab::merge::{PairInput, plan_pair};
@@ -30,7 +31,7 @@ use pumice_lab::updates::{FIGURE_4, Updates, merges_of};
 use pumice_types::Choice;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Version of the engine.
 #[pyfunction]
@@ -48,6 +49,23 @@ fn commit() -> Option<&'static str> {
 #[pyfunction]
 fn presets() -> Vec<&'static str> {
     preset::names().collect()
+}
+
+/// What each preset is, as a JSON list: name, kind, user capacity in bytes, cells, year and translation layer; null
+/// where it has none.
+#[pyfunction]
+fn preset_facts() -> PyResult<String> {
+    let facts = |preset: &preset::Preset| -> Result<Value, pumice_config::SpecError> {
+        let source = SpecSource { preset: Some(preset.name.into()), ..SpecSource::default() };
+        let config = Config::resolve(&source)?;
+        Ok(json!({
+            "name": preset.name, "kind": preset.kind.name(), "cells": preset.cells, "year": preset.year,
+            "ftl": config.ftl.kind.to_string(),
+            "user_bytes": u64::from(config.user_pages(1.0)?) * u64::from(config.chip.geometry.page_bytes),
+        }))
+    };
+    let all: Result<Vec<Value>, pumice_config::SpecError> = preset::PRESETS.iter().map(facts).collect();
+    Ok(Value::from(all.map_err(|error| SpecError::new_err(error.to_string()))?).to_string())
 }
 
 /// TOML text of a preset.
@@ -231,6 +249,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(snapshots::aged_keys, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_facts, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(result_fields, module)?)?;
@@ -260,6 +279,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
+    module.add_class::<torture::PythonTorture>()?;
     module.add_class::<device::PythonDevice>()?;
     module.add_class::<serve::PythonServer>()
 }

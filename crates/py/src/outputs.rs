@@ -27,7 +27,7 @@ pub enum Piece {
 pub enum Handover {
     /// The run has come this far. Shall it go on?
     Progress(Progress),
-    /// This is to be kept.
+    /// A piece that is to be kept.
     Keep(Piece),
 }
 

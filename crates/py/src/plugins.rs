@@ -58,7 +58,7 @@ pub fn conform(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(Value::from(verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>()).to_string())
 }
 
-/// What a shared object's plug-in declares, as JSON: name, SHA-256, whether it retires blocks and starts anew after
+/// What a shared object's plug-in declares, as JSON: name, SHA-256, whether it retires blocks and recovers after
 /// power cuts, and what `explain` says of its keys.
 #[pyfunction]
 pub fn plugin_of_library(path: PathBuf) -> PyResult<String> {

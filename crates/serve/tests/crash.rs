@@ -47,7 +47,7 @@ fn at(lab: &CrashLab, instants: &[Time], workers: usize) -> Vec<CrashVerdict> {
     found.into_iter().map(|verdict| verdict.expect("tried")).collect()
 }
 
-/// Every wanted layer that starts anew, in every way that it knows.
+/// Every wanted layer that recovers, in every way that it knows.
 fn layers(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<(&'static str, &'static str)> {
     let ways =
         |kind: FtlKind| kind.facts().recoveries.iter().filter(|&&way| way != Recovery::Off).map(|way| way.name());

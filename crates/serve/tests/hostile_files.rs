@@ -14,7 +14,7 @@ use pumice_serve::crash::{CrashLab, CutPlaces};
 /// Bytes of the device that sessions here are of; it is `tiny` with [`SETS`].
 const CAPACITY: u64 = 1 << 20;
 
-/// A small device that starts anew after a cut.
+/// A small device that recovers after a cut.
 const SETS: [(&str, &str); 5] = [
     ("ftl.kind", "page"),
     ("ftl.recovery", "scan"),

@@ -227,7 +227,7 @@ fn s172_a_session_in_which_nothing_is_written_leaves_the_file_as_it_was() {
 
 #[test]
 fn s173_what_became_of_a_session_that_broke_off_is_told_in_one_line() {
-    for (recovery, expected) in [("off", "ftl.recovery = \"off\""), ("scan", "has started anew in")] {
+    for (recovery, expected) in [("off", "ftl.recovery = \"off\""), ("scan", "has recovered in")] {
         let name = format!("told-{recovery}");
         let sets = [("ftl.kind", "page"), ("ftl.recovery", recovery), ("ftl.over_provisioning", "0.25")];
         let owned: Sets = sets.iter().map(|&(key, value)| (key.into(), value.into())).collect();

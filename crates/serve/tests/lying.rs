@@ -69,10 +69,9 @@ fn lost(path: &Path, shadow: &mut [u8], what: &str) -> u64 {
 /// Three of seven ended the server at the first read of a lost page: the device held the loss for a fault of its own.
 #[test]
 fn t946_a_drive_that_was_told_to_lose_data_returns_what_it_has_and_counts() {
-    let starts_anew =
-        |kind: &&FtlKind| kind.facts().recoveries.contains(&Recovery::Scan) && !kind.facts().forgets_trims();
+    let recovers = |kind: &&FtlKind| kind.facts().recoveries.contains(&Recovery::Scan) && !kind.facts().forgets_trims();
     for (lie, kind, fill) in lies().into_iter().flat_map(|lie| {
-        FtlKind::ALL.iter().filter(starts_anew).flat_map(move |&kind| ["0", "0.8"].map(|fill| (lie, kind, fill)))
+        FtlKind::ALL.iter().filter(recovers).flat_map(move |&kind| ["0", "0.8"].map(|fill| (lie, kind, fill)))
     }) {
         let what = format!("{} {}, fill {fill}", lie.1, kind.name());
         let sets = [

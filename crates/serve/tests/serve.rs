@@ -23,7 +23,7 @@ const SPACE: (&str, &str) = ("ftl.over_provisioning", "0.25");
 
 const PAGE: (&str, &str) = ("ftl.kind", "page");
 
-/// A device that can start anew.
+/// A device that can recover.
 const RECOVERS: [(&str, &str); 3] = [("ftl.kind", "page"), ("ftl.recovery", "checkpoint"), SPACE];
 
 /// Serves a device on a socket of this name.
@@ -463,7 +463,7 @@ fn s112_the_control_socket_answers_and_ends_the_device() {
     assert!(!control.exists());
 }
 
-/// What each page of a part of the device holds: devices that start anew have no write buffer, so whatever was
+/// What each page of a part of the device holds: devices that recover have no write buffer, so whatever was
 /// acknowledged is promised.
 struct Promises(Vec<u8>);
 
@@ -534,7 +534,7 @@ fn s120_what_was_promised_is_there_after_a_power_cut_and_a_record_replays_the_cu
 }
 
 #[test]
-fn s122_a_device_that_starts_anew_takes_trims_and_they_last_behind_a_flush() {
+fn s122_a_device_that_recovers_takes_trims_and_they_last_behind_a_flush() {
     for recovery in ["scan", "summary", "checkpoint"] {
         let sets = [PAGE, SPACE, ("ftl.recovery", recovery), ("run.check", "integrity"), ("initial.fill", "0")];
         let (server, path) = start(&format!("trim-{recovery}"), &sets);
@@ -639,7 +639,7 @@ fn s116_a_fault_is_refused_where_nothing_would_remember_it_or_retire_its_block()
 }
 
 #[test]
-fn s121_a_device_that_cannot_start_anew_keeps_its_power() {
+fn s121_a_device_that_cannot_recover_keeps_its_power() {
     let (server, path) = start("steady-power", &[("ftl.kind", "fast")]);
     let text = server.answer(&ControlRequest::Cut {}).expect_err("no recovery");
     assert!(text.contains("ftl.recovery = \"scan\""), "{text}");

@@ -51,7 +51,7 @@ impl SetBits {
         SetBits { word, left: words.get(word).map_or(0, |bits| bits & (u64::MAX << (start & 63))) }
     }
 
-    /// The next of them.
+    /// The next set bit.
     #[inline]
     pub fn next(&mut self, words: &[u64]) -> Option<usize> {
         while self.left == 0 {

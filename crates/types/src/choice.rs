@@ -1,10 +1,10 @@
 //! Closed sets that users name: one enum, its names in specs and results, and nothing to forget.
 
-/// An enum whose variants have names that users type.
+/// An enum with names that users type for its variants.
 pub trait Choice: Copy + 'static {
     /// Every variant, in the order in which they are declared.
     const ALL: &'static [Self];
-    /// Their names, in the same order.
+    /// Names of the choices, in the same order.
     const NAMES: &'static [&'static str];
 
     /// The variant's name.

@@ -123,7 +123,7 @@ columns! {
 }
 
 impl<T: ColumnEntry> PageColumn<T> {
-    /// So many entries.
+    /// A column of `entries` entries.
     pub fn new(entries: usize) -> PageColumn<T> {
         PageColumn::made(entries, false)
     }

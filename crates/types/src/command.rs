@@ -25,7 +25,7 @@ pub enum FlashOp {
     Pause,
 }
 
-/// On whose behalf a command runs.
+/// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
@@ -35,13 +35,13 @@ pub enum Cause {
     Gc,
     /// Pages of a map that is not all in RAM.
     Map,
-    /// The old copy of a page of which a write replaces a part.
+    /// The old copy of a page that a write replaces in part.
     Rmw,
     /// Filling of a zone that is finished.
     Padding,
 }
 
-/// The version of a journal page of the map. On a device that starts anew from one, its program comes after every
+/// The version of a journal page of the map. On a device that recovers from one, its program comes after every
 /// program that was decided before it; those of the other pages of the map after every program of data.
 pub const JOURNAL: u8 = 1;
 
@@ -84,7 +84,7 @@ pub struct FlashCommand {
     pub version: u8,
     /// What to do.
     pub op: FlashOp,
-    /// Cause: on whose behalf the command runs.
+    /// Cause: what the command is for.
     pub cause: Cause,
     /// What the layer notes of a page programmed or copied to. Only devices that may lose power keep it.
     pub mark: SpareMark,
@@ -114,7 +114,7 @@ impl FlashCommand {
         FlashCommand { lpn, version, sequence, ..FlashCommand::new(FlashOp::Program, cause, target) }
     }
 
-    /// Program of a page that the controller writes for itself, to start anew from.
+    /// Program of a page that the controller writes for itself, to recover from.
     #[inline]
     pub fn own_program(target: PageAddress, lpn: Lpn, version: u8) -> FlashCommand {
         let program = FlashCommand::program(Cause::Map, target, lpn, version, 0);
@@ -162,6 +162,35 @@ impl FlashCommand {
     #[inline]
     pub fn awaited_read(&self) -> u32 {
         debug_assert!(self.is_move());
+        self.operand & AWAITED_READS
+    }
+
+    /// Reads a page for the mapping units that are moved out of it; the unit that the command names is one of them, in
+    /// whatever version.
+    #[inline]
+    pub fn read_of_moved(target: PageAddress, lpn: Lpn) -> FlashCommand {
+        FlashCommand { sequence: 1, ..FlashCommand::read(Cause::Gc, target, lpn, 0) }
+    }
+
+    /// Whether it is a read that any version may answer.
+    #[inline]
+    pub fn takes_any_version(&self) -> bool {
+        self.reads_for_move() && self.sequence == 1
+    }
+
+    /// Gives a program of mapping units the number of the list that says what goes into them. Of a program of units that
+    /// are all moved the command keeps 24 bits of it.
+    #[inline]
+    #[must_use]
+    pub fn with_units(self, list: u32) -> FlashCommand {
+        debug_assert!(self.op == FlashOp::Program && list <= AWAITED_READS);
+        FlashCommand { operand: self.operand & !AWAITED_READS | list, ..self }
+    }
+
+    /// The number of that list.
+    #[inline]
+    pub fn units(&self) -> u32 {
+        debug_assert_eq!(self.op, FlashOp::Program);
         self.operand & AWAITED_READS
     }
 
@@ -238,7 +267,7 @@ impl FlashCommand {
         FlashCommand { source: PageAddress::new(BlockId(number as u32), (number >> 32) as u16), ..self }
     }
 
-    /// Its number; 0 if it was given none, but for the program of a moved page: that must have one.
+    /// Number of the command; 0 if it was given none, which the program of a moved page may not have.
     #[inline]
     pub fn number(&self) -> u64 {
         if self.is_move() {

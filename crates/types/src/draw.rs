@@ -28,7 +28,7 @@ impl Draw {
     }
 }
 
-/// Steele, Lea and Flood's SplitMix64 (OOPSLA 2014): a bijection whose output bits each depend on all
+/// Steele, Lea and Flood's SplitMix64 (OOPSLA 2014): a bijection; each output bit depends on all
 /// input bits.
 #[inline]
 fn mix(value: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! The shape of the device, and the only place where addresses are converted into each other.
 
 use crate::key::{Field, Value, ValueKind};
-use crate::{BlockId, ChannelId, DieId, PlaneId, choice};
+use crate::{BlockId, ChannelId, DieId, PageAddress, PlaneId, choice};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -96,12 +96,15 @@ pub struct Geometry {
     pub planes_per_die: u32,
     /// Blocks of one plane.
     pub blocks_per_plane: u32,
-    /// Pages of one block.
+    /// Pages of one block; where a layer maps units smaller than a page, the units of one block.
     pub pages_per_block: u16,
-    /// User bytes of one page.
+    /// User bytes of one page, or unit.
     pub page_bytes: u32,
-    /// Spare bytes of one page.
+    /// Spare bytes of one page, or unit.
     pub spare_bytes: u32,
+    /// Mapping units of a page, which one command programs: 1 where a page is mapped as a whole. Else everything that is
+    /// said of pages is said of units, and a page is named by its first unit.
+    pub units_per_page: u16,
 }
 
 impl Geometry {
@@ -152,6 +155,24 @@ impl Geometry {
     #[inline]
     pub fn die_of(&self, plane: PlaneId) -> DieId {
         DieId(plane.0 / self.planes_per_die)
+    }
+
+    /// The first unit of the page that holds a unit; where a page is mapped as a whole, that page.
+    #[inline]
+    pub fn page_of_unit(&self, unit: PageAddress) -> PageAddress {
+        match self.units_per_page {
+            1 => unit,
+            units => PageAddress::new(unit.block, unit.page - unit.page % units),
+        }
+    }
+
+    /// The place in its block of the page that holds a unit.
+    #[inline]
+    pub fn page_number(&self, unit: u16) -> u16 {
+        match self.units_per_page {
+            1 => unit,
+            units => unit / units,
+        }
     }
 
     /// Planes of a die.
@@ -205,6 +226,7 @@ mod tests {
             pages_per_block: 12,
             page_bytes: 4096,
             spare_bytes: 128,
+            units_per_page: 1,
         }
     }
 

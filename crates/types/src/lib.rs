@@ -25,6 +25,8 @@ pub mod erase_unit;
 pub mod geometry;
 pub mod interned;
 pub mod key;
+pub mod page_times;
+mod page_unit;
 pub mod partial_block;
 pub mod prefetch;
 pub mod recovery_fault;
@@ -39,7 +41,10 @@ pub mod timing;
 pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
-pub use chip::{ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PartialEraseKeys, PartialEraseUnit, TimingKeys};
+pub use chip::{
+    ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PageUnits, PartialEraseKeys, PartialEraseUnit, PlaneReads,
+    ProgramKeys, ReadTransfer, TimingKeys,
+};
 pub use choice::Choice;
 pub use column::PageColumn;
 pub use command::{AWAITED_READS, Cause, FlashCommand, FlashOp, JOURNAL, SearchExpectation};
@@ -49,12 +54,16 @@ pub use erase::{
 };
 pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, PlaneOrder, ProgramOrder};
+pub use page_times::{PageTimes, PageTypeOrder};
+pub use page_unit::{PageUnit, StagedUnits, UnitSource};
 pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use recovery_fault::RecoveryFault;
-pub use request::{HostRequest, RequestKind};
+pub use request::{HostRequest, RequestKind, ZoneCommand};
 pub use spare::{SpareArea, SpareEntry, SpareMark, SpareRole};
-pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionFor, SuspensionRule, SuspensionState};
+pub use suspension::{
+    ErasePiece, Interruption, ProgramSuspension, Suspension, SuspensionFor, SuspensionRule, SuspensionState,
+};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::{FlashTiming, PAGE_PARTS};

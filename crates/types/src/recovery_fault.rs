@@ -1,4 +1,4 @@
-//! Faults in starting anew after a power cut, which tests switch on to see that the tests notice them.
+//! Faults in recovery after a power cut, which tests switch on to see that the tests notice them.
 //!
 //! Without the feature `recovery-faults` no fault can be switched on, and every question after one is answered when
 //! the program is compiled.
@@ -32,6 +32,8 @@ choice! {
         OldBlocksTrusted = "old-blocks-trusted",
         /// Write numbers begin at 1 again.
         NumbersBeginAnew = "numbers-begin-anew",
+        /// The first program after a start has the number of the last one before the cut.
+        LastNumberReused = "last-number-reused",
         /// Erases do not wait for programs on other dies.
         ErasesDoNotWait = "erases-do-not-wait",
         /// A block with a page that fails its code counts as empty.
@@ -104,13 +106,13 @@ choice! {
         TrimmedAtOnce = "trimmed-at-once",
         /// Blocks that look erased take pages of the map as they are.
         MapBlocksTrusted = "map-blocks-trusted",
-        /// Of a die that works on several planes at once only the last page of all may be unfinished.
+        /// Only the last page of all may be unfinished, although a die works on several planes at once.
         PlanesAsOne = "planes-as-one",
         /// Erases that join another one in a multi-plane command do not wait for programs on other dies.
         JoinedErasesDoNotWait = "joined-erases-do-not-wait",
         /// Where commands may overtake others, those that change a plane do not keep their order there.
         ChangesOvertake = "changes-overtake",
-        /// Of a block whose parts are erased apart, only the first page tells whether it is blank.
+        /// Only the first page tells whether a block is blank, although its parts are erased apart.
         OnePartForAll = "one-part-for-all",
         /// Parts of a block that look erased beside data are written as they are.
         BlankPartsTrusted = "blank-parts-trusted",

@@ -1,6 +1,22 @@
 //! What a host asks of the device.
 
-use crate::Time;
+use crate::{Choice, Time, choice};
+
+choice! {
+    /// A command of a host to a zone (NVMe Zoned Namespace Command Set).
+    pub enum ZoneCommand {
+        /// Data is stored at the zone's write pointer, wherever that is (Zone Append).
+        Append = "append",
+        /// The zone is opened (Open Zone).
+        Open = "open",
+        /// The zone is closed (Close Zone).
+        Close = "close",
+        /// The zone takes no more writes (Finish Zone).
+        Finish = "finish",
+        /// The zone is emptied (Reset Zone).
+        Reset = "reset",
+    }
+}
 
 /// What a host request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,16 +29,19 @@ pub enum RequestKind {
     Trim,
     /// Whatever was acknowledged before is to outlast a power cut once this is done; it has no address and no data.
     Flush,
+    /// A command to the zone in which the first byte lies. Only an append has data.
+    Zone(ZoneCommand),
 }
 
 impl RequestKind {
-    /// Its name in the field.
+    /// Name of the kind in the field.
     pub fn name(self) -> &'static str {
         match self {
             RequestKind::Read => "read",
             RequestKind::Write => "write",
             RequestKind::Trim => "trim",
             RequestKind::Flush => "flush",
+            RequestKind::Zone(command) => command.name(),
         }
     }
 }
@@ -34,7 +53,7 @@ pub struct HostRequest {
     pub arrival: Time,
     /// First byte; 0 for a flush.
     pub offset_bytes: u64,
-    /// Length in bytes: 0 for a flush, and for nothing else.
+    /// Length in bytes: 0 for a flush and for a command to a zone that is no append, and for nothing else.
     pub bytes: u32,
     /// What to do.
     pub kind: RequestKind,
@@ -42,11 +61,13 @@ pub struct HostRequest {
     pub fua: bool,
     /// The stream that the host says the data of a write belongs to, its placement hint; 0 if it says nothing.
     pub stream: u8,
+    /// The flow of its workload that it belongs to; 0 where there is but one.
+    pub flow: u8,
 }
 
 impl HostRequest {
     /// A flush.
     pub fn flush(arrival: Time) -> HostRequest {
-        HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false, stream: 0 }
+        HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false, stream: 0, flow: 0 }
     }
 }

@@ -1,6 +1,7 @@
-//! Spare areas, as a controller reads them that starts anew.
+//! Spare areas, as a recovering controller reads them.
 
 use crate::Lpn;
+use serde::{Deserialize, Serialize};
 
 /// What the spare area of a page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl SpareRole {
 
 /// What a layer notes of a page beside its numbers, in a byte: its role, or the open block that it was written to. Zero
 /// is what the initial fill has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct SpareMark(pub u8);
 

@@ -17,17 +17,17 @@ impl Time {
         Time((us * 1_000.0).round().max(0.0) as u64)
     }
 
-    /// This time in microseconds.
+    /// Returns the time in microseconds.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1_000.0
     }
 
-    /// This time in seconds.
+    /// Returns the time in seconds.
     pub fn as_s(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// This time in the proportion of `part` to `whole`, rounded to the nearest nanosecond. `whole` is not zero.
+    /// Returns the time in the proportion of `part` to `whole`, rounded to the nearest nanosecond. `whole` is not zero.
     pub fn scaled(self, part: Time, whole: Time) -> Time {
         let (time, part, whole) = (u128::from(self.0), u128::from(part.0), u128::from(whole.0));
         Time(((time * part + whole / 2) / whole) as u64)

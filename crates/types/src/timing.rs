@@ -1,5 +1,6 @@
 //! How long flash operations take, as data. The scheduler alone decides when they happen.
 
+use crate::page_times::PageTimes;
 use crate::{FlashCommand, FlashOp, PbTree, Time};
 use serde::{Deserialize, Serialize};
 
@@ -49,10 +50,8 @@ pub const PAGE_PARTS: u64 = 64;
 /// Durations of flash operations and transfers of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTiming {
-    /// Page read into the register, tR.
-    pub t_r: Time,
-    /// Page program, tPROG.
-    pub t_prog: Time,
+    /// Page read into the register, tR, and page program, tPROG.
+    pub pages: PageTimes,
     /// Whole-block erase, tBERS.
     pub t_bers: Time,
     /// Erase of a partial block by level; entry 0 is tBERS.
@@ -61,6 +60,8 @@ pub struct FlashTiming {
     pub page_transfer: Time,
     /// Parts of a page, of equal size, that a read for the host can move one by one; 1: it moves the whole page.
     pub codewords_per_page: u32,
+    /// Mapping units of a page.
+    pub units_per_page: u32,
     /// Spare bytes over the channel.
     pub spare_transfer: Time,
     /// Command and address cycles on the channel, before each command that uses it.
@@ -72,10 +73,27 @@ pub struct FlashTiming {
 }
 
 impl FlashTiming {
-    /// One page copied with nothing in the way: tR + tPROG, and two transfers unless copyback.
-    pub fn copy(&self) -> Time {
-        let transfers = if self.copyback { Time::ZERO } else { self.copy_transfer() };
-        self.t_r + transfers + self.t_prog
+    /// Page read into the register, tR.
+    #[inline]
+    pub fn t_r(&self, page: u16) -> Time {
+        self.pages.t_r(page)
+    }
+
+    /// Page program, tPROG.
+    #[inline]
+    pub fn t_prog(&self, page: u16) -> Time {
+        self.pages.t_prog(page)
+    }
+
+    /// A page copied with nothing in the way, whichever page of a block it is and will be: mean tR and mean tPROG, and
+    /// two transfers unless copyback. Planners weigh copies with it.
+    pub fn mean_copy(&self) -> Time {
+        self.pages.mean_t_r() + self.copy_transfers() + self.pages.mean_t_prog()
+    }
+
+    /// The transfers of a copy: two, or none with copyback.
+    pub fn copy_transfers(&self) -> Time {
+        if self.copyback { Time::ZERO } else { self.copy_transfer() }
     }
 
     /// Channel time of a copy that goes through the controller: out and in again.
@@ -83,20 +101,22 @@ impl FlashTiming {
         (self.page_transfer + self.command_overhead) * 2
     }
 
-    /// Channel time of a host's read that needs these parts of its page, of [`PAGE_PARTS`]: that of the codewords that
-    /// hold them, and of the command. `None` if that is the whole page.
+    /// Channel time of a host's read that needs these parts of its page, or mapping unit, of [`PAGE_PARTS`]: that of the
+    /// codewords that hold them, and of the command. `None` if that is the whole page.
     #[inline]
     pub fn part_transfer(&self, needed: u64) -> Option<Time> {
-        let codewords = u64::from(self.codewords_per_page);
-        if codewords == 1 || needed == u64::MAX {
+        if self.codewords_per_page == 1 || (needed == u64::MAX && self.units_per_page == 1) {
             return None;
         }
+        let all = u64::from(self.codewords_per_page);
+        // A codeword holds several units, or a unit several codewords.
+        let codewords = (all / u64::from(self.units_per_page)).max(1);
         let holds = |codeword: &u64| {
             let (first, end) = (codeword * PAGE_PARTS / codewords, ((codeword + 1) * PAGE_PARTS).div_ceil(codewords));
             needed & (u64::MAX >> (PAGE_PARTS - end + first)) << first != 0
         };
         let moved = (0..codewords).filter(holds).count() as u64;
-        Some(Time((self.page_transfer.0 * moved).div_ceil(codewords)) + self.command_overhead)
+        Some(Time((self.page_transfer.0 * moved).div_ceil(all)) + self.command_overhead)
     }
 
     /// Time of a whole erase command in one step: tBERS, or the partial block's.

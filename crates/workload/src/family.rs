@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::placement::Placement;
 use crate::request_source::RequestSource;
 use crate::shared_keys::SharedWorkloadKeys;
-use crate::trace::recorded::SharedContent;
+use crate::trace::bytes::recorded::SharedContent;
 
 /// The run that a workload is opened for.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct OpenFor {
     pub seed: u64,
     /// Factor on the workload's length and size, above 0, at most 1.
     pub scale: f64,
+    /// Bytes of a zone, if requests have the addresses of zones.
+    pub zone_bytes: Option<u64>,
     /// What a recorded trace is read from in place of its file.
     pub content: Option<SharedContent>,
 }

@@ -29,6 +29,8 @@ mod survey;
 mod trace;
 mod twins;
 mod write;
+mod zone_job;
+mod zoned;
 
 pub use arrival::{Arrival, ArrivalKind};
 pub use compression::Compression;
@@ -38,7 +40,7 @@ pub use family::OpenFor;
 pub use fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
 pub use file_system::{FileSystemKeys, FileSystemName};
 pub use generator::drawn::{DrawnKeys, MixKeys};
-pub use generator::fio_job::FioJob;
+pub use generator::fio_job::{FioJob, ZonedFioJob};
 pub use generator::hot_writes::HotWrites;
 pub use generator::options::SyntheticOptions;
 pub use generator::patterns::{
@@ -60,14 +62,14 @@ pub use survey::check::{CheckReport, DecodedLine, check, check_with};
 pub use survey::footprint::Footprint;
 pub use survey::info::{Heat, InfoReport, KindSummary, Survey, TrimSummary, info, info_with};
 pub use survey::shape::{Bin, FootprintSample, WorkloadShape};
-pub use trace::column_request::ColumnRequest;
-pub use trace::content::{file_digest, is_columnar};
+pub use trace::bytes::content::{file_digest, is_columnar};
+pub use trace::bytes::recorded::{RecordedContent, SharedContent};
+pub use trace::columns::header::TableColumn;
+pub use trace::columns::request::ColumnRequest;
 pub use trace::formats::TraceFormat;
-pub use trace::header::TableColumn;
 pub use trace::kind::RecordedTrace;
 pub use trace::options::{TraceKeys, TraceOptions, Trims};
-pub use trace::recorded::{RecordedContent, SharedContent};
-pub use trace::reorder::REORDER_WINDOW;
+pub use trace::record::reorder::REORDER_WINDOW;
 pub use trace::requests::Trace;
 pub use trace::table::{TableLayout, UnitColumn};
 pub use trace::volumes::Volumes;
@@ -76,6 +78,8 @@ pub use twins::names::TwinName;
 pub use twins::options::{TwinKeys, TwinOptions};
 pub use twins::requests::Twin;
 pub use write::{TraceWriter, WriteReport, write_trace, write_trace_as};
+pub use zone_job::ZoneJob;
+pub use zoned::{ZoneJobKeys, ZoneRequests};
 
 #[cfg(test)]
 mod tests {

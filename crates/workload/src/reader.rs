@@ -80,7 +80,7 @@ fn no_thread(path: &Path, error: &io::Error) -> TraceError {
 
 /// Some requests, in their order.
 struct TakenRequests {
-    /// Of which the first `count` are meant.
+    /// The requests; the first `count` are meant.
     requests: Vec<HostRequest>,
     count: usize,
     /// Whether nothing comes behind them: they were the last, or the workload failed there.

@@ -21,11 +21,12 @@ use crate::key_group::key_group;
 use crate::notes::Notes;
 use crate::request_source::RequestSource;
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
+use crate::trace::bytes::recorded::SharedContent;
 use crate::trace::kind::RecordedTrace;
 use crate::trace::options::TraceOptions;
-use crate::trace::recorded::SharedContent;
 use crate::trace::requests::Trace;
 use crate::twins::names::TwinName;
+use crate::zone_job::ZoneJob;
 
 /// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its
 /// keys, and predicate.
@@ -193,6 +194,8 @@ families! {
     Drawn(PatternKind), drawn, is_drawn;
     /// Generators of one-page writes, which say themselves what their requests are: w10 to w40.
     HotWrites(HotWrites), hot_writes, is_hot_writes;
+    /// Jobs of a host that knows of zones.
+    Zoned(ZoneJob), zoned, is_zoned;
     /// Recorded traces.
     Trace(RecordedTrace), trace, is_trace;
 }
@@ -298,7 +301,8 @@ fn may_hold(when: &When, values: &Values) -> bool {
         | When::On(_)
         | When::Given(_)
         | When::NotGiven(_)
-        | When::Positive(_) => true,
+        | When::Positive(_)
+        | When::List(_) => true,
     }
 }
 

@@ -6,6 +6,7 @@ use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
 use crate::arrival::{Arrival, ArrivalKind};
 use crate::generator::patterns::PatternKind;
 use crate::placement::AddressPolicy;
+use crate::zone_job::ZoneJob;
 
 /// The key that says which kind of workload runs.
 pub(crate) const KIND: &str = "workload.kind";
@@ -15,6 +16,9 @@ const TWINS: &str = "twin:*";
 
 /// Names of the generators of one-page writes, which say themselves what their requests are.
 const HOT_WRITES: &[&str] = &["w10", "w20", "w30", "w40"];
+
+/// Names of the jobs of a host that knows of zones.
+const ZONE_JOBS: &[&str] = ZoneJob::NAMES;
 
 /// The workload is a generator whose requests the spec describes.
 pub(crate) const IS_DRAWN: When = When::All(&[When::Requests, When::Is(KIND, PatternKind::NAMES)]);
@@ -31,10 +35,14 @@ pub(crate) const IS_FILE_SYSTEM: When = When::All(&[
     When::IsNot(KIND, PatternKind::NAMES),
     When::IsNot(KIND, HOT_WRITES),
     When::IsNot(KIND, &[TWINS, "trace"]),
+    When::IsNot(KIND, ZONE_JOBS),
 ]);
 
 /// The workload is any generator.
 const IS_GENERATED: When = When::All(&[When::Requests, When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)])]);
+
+/// The workload has a length of its own.
+const HAS_LENGTH: When = When::Any(&[IS_GENERATED, When::All(&[When::Requests, When::Is(KIND, ZONE_JOBS)])]);
 
 /// The workload's clock decides when requests arrive.
 const BY_THE_CLOCK: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop"])]);
@@ -42,8 +50,8 @@ const BY_THE_CLOCK: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop
 pumice_types::keys! {
     /// What several kinds of workloads read of `[workload]`.
     pub struct SharedWorkloadKeys in "workload" {
-        address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::Requests, When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
-        requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, IS_GENERATED, "Length of a generated workload.";
+        address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::Requests, When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES), When::IsNot(KIND, ZONE_JOBS)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
+        requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, HAS_LENGTH, "Length of a generated workload.";
         trim_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_GENERATED, "Trims among generated requests; with read_fraction at most 1, the rest are writes.";
         flush_every: Option<u64> = "", int(1, i64::MAX), "requests", "no flushes", IS_GENERATED, "A generated workload sends a flush behind every so many requests; workload.requests does not count them.";
         fua_fraction: f64 = "0.0", float(0.0, 1.0), "share of writes", CHOSEN, IS_GENERATED, "Generated writes with force unit access: done only when they would outlast a power cut, so never out of the write buffer.";

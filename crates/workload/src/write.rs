@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::compression::Compression;
 use crate::error::TraceError;
 use crate::registry::Workload;
-use crate::trace::format::{Writing, WrittenRequest};
 use crate::trace::formats::TraceFormat;
-use crate::trace::time_scale::TimeScale;
+use crate::trace::formats::format::{Writing, WrittenRequest};
+use crate::trace::record::time_scale::TimeScale;
 
 /// Seconds from 1970 to 2000, where written times of the calendar begin: a date that cannot be mistaken for the
 /// recording's.
@@ -40,6 +40,8 @@ pub struct WriteReport {
     pub trims_left_out: u64,
     /// Flushes left out because the format has none.
     pub flushes_left_out: u64,
+    /// Commands to zones that the format does not have.
+    pub zone_commands_left_out: u64,
     /// Writes whose force unit access the format cannot say.
     pub fua_left_out: u64,
     /// Writes to another stream than 0 whose stream the format cannot say.
@@ -111,6 +113,8 @@ pub struct TraceWriter<W: Write> {
     trims: bool,
     /// Whether it has flushes.
     flushes: bool,
+    /// Whether it has commands to zones.
+    zones: bool,
     /// Whether the lines say the stream of each request.
     streams: bool,
     /// Ticks of the first arrival.
@@ -140,15 +144,17 @@ impl<W: Write> TraceWriter<W> {
             widened: 0,
             trims_left_out: 0,
             flushes_left_out: 0,
+            zone_commands_left_out: 0,
             fua_left_out: 0,
             streams_left_out: 0,
         };
         let start = scale.epoch.map_or(0, |epoch| epoch + START_S * scale.ticks_a_second());
         let out = BufWriter::with_capacity(1 << 16, out);
-        let (trims, flushes) = (facts.trims, facts.flushes);
+        let (trims, flushes, zones) = (facts.trims, facts.flushes, facts.zones);
         let head = writing.head_with_streams.filter(|_| names_streams);
         let streams = head.is_some();
-        let mut writer = TraceWriter { out, writing, scale, trims, flushes, streams, start, report, last: start };
+        let mut writer =
+            TraceWriter { out, writing, scale, trims, flushes, zones, streams, start, report, last: start };
         writer.lines(head.unwrap_or(writing.head))?;
         Ok(writer)
     }
@@ -173,7 +179,11 @@ impl<W: Write> TraceWriter<W> {
                 self.report.flushes_left_out += 1;
                 return Ok(());
             }
-            RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush => {}
+            RequestKind::Zone(_) if !self.zones => {
+                self.report.zone_commands_left_out += 1;
+                return Ok(());
+            }
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
         }
         self.report.fua_left_out += u64::from(request.fua && !self.writing.fua);
         // Reads and trims place nothing.

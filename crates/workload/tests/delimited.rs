@@ -32,7 +32,7 @@ fn columns(list: &str) -> TraceOptions {
 }
 
 fn request(arrival_ns: u64, offset_bytes: u64, bytes: u32, kind: RequestKind) -> HostRequest {
-    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false, stream: 0 }
+    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 }
 }
 
 /// The trap: Alibaba's columns with offset and length exchanged.
@@ -93,7 +93,22 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
         "time=when:s,op=1,offset=3,size=2",
         "gives time=when, and the header names the columns \"time_ms,op,length,lba\"",
     ),
-    (HEADER, "time=0,op=1,offset=3,size=9", "gives size=9, and there are 4 columns, 0 to 3"),
+    (
+        "time_ms,op,lba,nsect\n",
+        "time=0,op=1,offset=2,size=3",
+        "gives offset without a unit, and the header calls the column \"lba\", which may count sectors",
+    ),
+    (
+        "time_ms,op,offset_bytes,nsect\n",
+        "time=0,op=op,offset=2,size=nsect",
+        "gives size without a unit, and the header calls the column \"nsect\"",
+    ),
+    (
+        "1,R,0,512\n2024-01-01T00:00:01Z,R,0,512\n",
+        "time=0:s,op=1,offset=2,size=3",
+        "from 0 to 18446744073; dates are no numbers: give them as seconds since any instant",
+    ),
+    (HEADER, "time=0,op=1,offset=3:sectors,size=9", "gives size=9, and there are 4 columns, 0 to 3"),
     (
         "1,R,0,512\n",
         "time=0,op=1,offset=2,size=3",
@@ -123,6 +138,25 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
     ("", "time=0:s,op=1,offset=2,size=3", "FILE: is empty"),
     ("time_s,op,offset_bytes,size_bytes\n", "time=0:s,op=1,offset=2,size=3", "FILE: holds a header and no records"),
 ];
+
+/// Two more shapes of delimited text: row numbers in a column without a name, and hexadecimal addresses.
+#[test]
+fn w265_what_pandas_and_tracers_write_is_read() {
+    let expected = [request(0, 4_096, 512, RequestKind::Write), request(1_000, 0, 1_024, RequestKind::Read)];
+    for text in [
+        ",time_us,op,offset_bytes,size_bytes\n0,10,W,4096,512\n1,11,R,0,1024\n",
+        "time_us,op,offset_bytes,size_bytes\n10,W,0x1000,0x200\n11,R,0X0,1024\n",
+    ] {
+        assert_eq!(read(text.as_bytes(), &TraceOptions::default()).expect(text).0, expected, "{text}");
+    }
+    for (text, part) in [
+        ("time_us,op,offset_bytes,size_bytes\n10,W,0x,512\n", "offset (column \"offset_bytes\") \"0x\" found"),
+        ("# made by me\ntime_us,op,offset_bytes,size_bytes\n10,W,0,512\n", "is a comment, and names of columns follow"),
+    ] {
+        let message = read(text.as_bytes(), &TraceOptions::default()).expect_err(text);
+        assert!(message.contains(part), "{message}");
+    }
+}
 
 #[test]
 fn w242_each_contradiction_is_one_line() {
@@ -249,4 +283,24 @@ fn w261_streams_may_have_a_column() {
     }
     let (_, plain) = read(b"time_us,op,offset_bytes,size_bytes\n0,W,0,512\n", &any).expect("no streams");
     assert_eq!((plain.names_streams(), plain.streams()), (false, 1));
+}
+
+/// The share of a trace that is done counts what was handed out. A file that fits into one buffer was done with its
+/// first request, and runs were expected to end at once.
+#[test]
+fn w266_the_share_that_is_done_follows_the_requests() {
+    const LINES: usize = 20_000;
+    let lines = (0..LINES).fold("time_us,op,offset_bytes,size_bytes\n".to_owned(), |text, n| {
+        text + &format!("{n},W,{},512\n", n % 100 * 512)
+    });
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(lines.as_bytes()).expect("a writable temporary directory");
+    let mut workload = open_trace_with(file.path(), &TraceOptions::default(), &ANYWHERE).expect("legal");
+    for quarter in 1..=4 {
+        for _ in 0..LINES / 4 {
+            workload.next_request().expect("legal").expect("a request");
+        }
+        let (share, due) = (workload.progress().expect("a file"), f64::from(quarter) / 4.0);
+        assert!((share - due).abs() < 0.1, "{share} after {due}");
+    }
 }

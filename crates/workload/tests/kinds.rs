@@ -32,7 +32,7 @@ fn value(shape: ValueKind, text: &str) -> Value {
     let number = |text: &str| text.trim().parse::<f64>().expect("a number");
     match shape {
         ValueKind::Int => Value::Int(text.parse().expect("a whole number")),
-        ValueKind::Float => Value::Float(number(text)),
+        ValueKind::Float | ValueKind::FloatOrFloats => Value::Float(number(text)),
         ValueKind::Bool => Value::Bool(text == "true"),
         ValueKind::Text | ValueKind::Choice(_) => Value::Text(text.trim_matches('"').to_owned()),
         ValueKind::Floats => Value::Floats(text.trim_matches(['[', ']']).split(',').map(number).collect()),
@@ -61,12 +61,13 @@ fn requests(values: &Values) -> Result<Vec<HostRequest>, String> {
         WorkloadKind::Twin(_) => (1 << 36, 1.0 / 256.0),
         WorkloadKind::FileSystem(_) => (1 << 36, 1.0 / 16.0),
         // Small enough for sequential requests to reach the end of the footprint.
-        WorkloadKind::Drawn(_) | WorkloadKind::HotWrites(_) => (1 << 24, 1.0),
+        WorkloadKind::Drawn(_) | WorkloadKind::HotWrites(_) | WorkloadKind::Zoned(_) => (1 << 24, 1.0),
         WorkloadKind::Trace(_) => (1 << 36, 1.0),
     };
     let placement = Placement { capacity_bytes, page_bytes: 4_096, policy: keys.shared.address };
-    let mut workload =
-        keys.open(&OpenFor { placement, seed: 1, scale, content: None }).map_err(|error| error.to_string())?;
+    let mut workload = keys
+        .open(&OpenFor { placement, seed: 1, scale, zone_bytes: Some(1 << 20), content: None })
+        .map_err(|error| error.to_string())?;
     let next = std::iter::from_fn(|| workload.next_request().expect("legal"));
     Ok(next.take(REQUESTS).collect())
 }
@@ -102,6 +103,9 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.small_space", "0.3"),
     ("workload.small_share", "0.4"),
     ("workload.small_theta", "0.9"),
+    ("workload.zone_request_bytes", "65536"),
+    ("workload.zones_at_once", "3"),
+    ("workload.zone_share", "0.5"),
     ("workload.path", "msr-good.txt"),
     ("workload.format", "alibaba"),
     ("workload.columns", "op=0,offset=1,size=2"),
@@ -126,7 +130,7 @@ fn kinds() -> Vec<WorkloadKind> {
             file_systems += 1;
             file_systems == 1 || kind.name() == "pc"
         }
-        WorkloadKind::Drawn(_) | WorkloadKind::HotWrites(_) | WorkloadKind::Trace(_) => true,
+        WorkloadKind::Drawn(_) | WorkloadKind::HotWrites(_) | WorkloadKind::Zoned(_) | WorkloadKind::Trace(_) => true,
     };
     WorkloadKind::all().into_iter().filter(is_wanted).collect()
 }
@@ -164,7 +168,14 @@ fn w401_every_kind_is_found_by_its_name() {
     assert_eq!(names.len(), all.len(), "two workloads share a name");
     for kind in all {
         assert_eq!(WorkloadKind::parse(&kind.name()), Ok(kind));
-        let classes = [kind.is_twin(), kind.is_file_system(), kind.is_drawn(), kind.is_hot_writes(), kind.is_trace()];
+        let classes = [
+            kind.is_twin(),
+            kind.is_file_system(),
+            kind.is_drawn(),
+            kind.is_hot_writes(),
+            kind.is_zoned(),
+            kind.is_trace(),
+        ];
         assert_eq!(classes.iter().filter(|&&is| is).count(), 1, "{kind}");
         assert!(!kind.about().is_empty(), "{kind}");
         assert_eq!(serde_json::to_value(kind).expect("a text"), kind.name());

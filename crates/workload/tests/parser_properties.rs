@@ -52,6 +52,7 @@ fn naive(text: &[u8]) -> (Vec<HostRequest>, bool) {
         kind,
         fua: false,
         stream: 0,
+        flow: 0,
     };
     (records.into_iter().map(request).collect(), good)
 }

@@ -153,19 +153,20 @@ fn w256_jobs_in_fios_words() {
         ("rw = randread\nrandom_distribution = zipf:1.2", ZipfAccess { theta: 1.2 }.into(), [1.0, 0.0], 4_096),
         ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", SequentialAccess.into(), [0.0, 0.0], 4_096),
     ] {
-        let found = FioJob::parse(job).expect(job);
+        let [found] = &FioJob::parse(job).expect(job)[..] else { panic!("{job} is one job") };
         assert_eq!((found.access, [found.read_fraction, found.trim_fraction]), (access, [reads, trims]), "{job}");
         assert_eq!(found.sizes, RequestSizes::one(bytes), "{job}");
-        assert_eq!((found.requests, found.seed, found.iodepth, found.rate), (None, None, 1, None));
+        assert_eq!((found.requests, found.seed, found.iodepth, found.rate), (None, None, None, None));
     }
 }
 
 #[test]
 fn w264_what_a_job_in_fios_words_says_besides_and_what_is_refused() {
-    let split = FioJob::parse("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9 iodepth=8\nsize=50%").expect("legal");
+    let one = |job: &str| FioJob::parse(job).expect("legal").swap_remove(0);
+    let split = one("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9 iodepth=8\nsize=50%");
     assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
-    assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));
-    let rate = FioJob::parse("rate_iops=500 rate_process=poisson").expect("legal");
+    assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), Some(8), Some(0.5)));
+    let rate = one("rate_iops=500 rate_process=poisson");
     assert_eq!(rate.rate, Some((500.0, ArrivalKind::Poisson)));
     for (job, part) in [
         ("rw=trimwrite", "rw = \"trimwrite\" found; allowed are read, write, trim, rw, readwrite"),
@@ -177,10 +178,10 @@ fn w264_what_a_job_in_fios_words_says_besides_and_what_is_refused() {
         ("bssplit=4k", "bssplit = \"4k\" found"),
         ("random_distribution=pareto:0.9", "random_distribution = \"pareto:0.9\" found"),
         ("iodepth=0", "iodepth = \"0\" found"),
-        ("iodepth=4 rate_iops=100", "iodepth = 4 beside rate_iops = 100 found"),
         ("size=1g", "size = \"1g\" found; allowed are percentages"),
-        ("[a]\nrw=read\n[b]\nrw=write", "a second job \"[b]\" found"),
-        ("numjobs=4", "key \"numjobs\" of an fio job found; allowed are rw (readwrite), bs"),
+        ("[a]\nrw=read\n[global]\nrw=write", "[global] behind a job found"),
+        ("numjobs=65", "numjobs = \"65\" found; allowed are whole numbers from 1 to 64"),
+        ("runtime=4", "key \"runtime\" of an fio job found; allowed are rw (readwrite), bs"),
         ("norandommap=yes", "norandommap = \"yes\" found; allowed are 0, 1, and the key alone"),
     ] {
         let message = FioJob::parse(job).expect_err(job).to_string();

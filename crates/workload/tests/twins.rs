@@ -67,7 +67,7 @@ fn check(facts: &TwinFacts) {
         match request.kind {
             RequestKind::Read => read.add(&request),
             RequestKind::Write => write.add(&request),
-            RequestKind::Trim | RequestKind::Flush => panic!("a twin does neither trim nor flush"),
+            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => panic!("a twin only reads and writes"),
         }
     }
     for (what, found, published) in [
@@ -230,7 +230,7 @@ fn w168_new_space_is_written_and_read_at_a_constant_rate() {
             match request.kind {
                 RequestKind::Read => read.add(&request),
                 RequestKind::Write => write.add(&request),
-                RequestKind::Trim | RequestKind::Flush => panic!("a twin does neither trim nor flush"),
+                RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => panic!("a twin only reads and writes"),
             }
         }
         let written = write.coverage() / (facts.write_coverage_gib * GIB * SCALE);

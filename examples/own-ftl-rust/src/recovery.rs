@@ -1,4 +1,4 @@
-//! The log starts anew after a power cut. All that it knows is in the spare areas:
+//! The log recovers after a power cut. All that it knows is in the spare areas:
 //!
 //! - The newest data of a logical page has the largest number of a write. Of its copies the last one counts: a block is
 //!   erased after all copies out of it, so a block whose erase was cut never holds the last one.

@@ -15,6 +15,7 @@ BREAKDOWN: dict[str, str] = {
     "program": "program",
     "transfer": "transfer",
     "link": "link and overhead",
+    "controller": "controller",
     "queue": "queue",
     "map": "map",
     "rmw_read": "read-modify-write",
@@ -30,6 +31,7 @@ PART_COLOURS: dict[str, str] = {
     **dict(zip(("transfer", "gc_erase", "gc_read", "rmw_read"), plots.COLOURS[4:], strict=True)),
     "link": plots.GREY,
     "map": plots.PALE,
+    "controller": plots.INK,
 }
 
 #: Most variants that have a colour each in the figure of ratios, and most signs of their names.

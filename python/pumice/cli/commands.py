@@ -47,6 +47,11 @@ COMMANDS: dict[str, Entry] = {
         "Reproduce a paper's figures and compare them with what it printed.",
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
+    "plot": Entry(
+        "plot_command",
+        "plot_command",
+        "Draw stored runs: any key or field over any other, as a figure or a table.",
+    ),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
     "ctl": Entry(
         "ctl_command",
@@ -57,6 +62,12 @@ COMMANDS: dict[str, Entry] = {
         "crash_command",
         "crash_command",
         "Cut the power at many instants of a session; status 1 if a host would miss what it was promised.",
+    ),
+    "torture": Entry(
+        "torture_command",
+        "torture_command",
+        "Cut the power at every operation of firmware, with every leftover; status 1 if it then fails or loses"
+        " something.",
     ),
     "verify": Entry(
         "verify_command",

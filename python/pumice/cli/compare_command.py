@@ -17,11 +17,12 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
-from pumice.results.notes import notes_of_all, notes_of_seeds
+from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
 from pumice.runs.jobs import Job, Outcome
+from pumice.runs.spec import Spec
 from pumice.runs.sweep import raise_if_refused
 from pumice.text import count, printable
 
@@ -41,6 +42,9 @@ def compare_command(
             autocompletion=completions.settings,
         ),
     ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Run every flow of one spec alone too, and show what the others cost it.")
+    ] = False,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
     repeat: opt.RepeatOption = 1,
@@ -50,7 +54,13 @@ def compare_command(
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
     opt.check_resume(out, resume=place.resume)
-    groups = _groups(specs or [], options, vary or [], repeat)
+    if alone and (vary or len(specs or []) > 1):
+        raise SpecError("--alone compares the flows of one spec; allowed: at most one SPEC file, without --vary")
+    groups = (
+        _alone(options.build(specs[0] if specs else None), repeat)
+        if alone
+        else _groups(specs or [], options, vary or [], repeat)
+    )
     if fit:
         groups = _fitted(groups)
     with output_directory(out):
@@ -59,7 +69,7 @@ def compare_command(
         warn_all(outcome.document for outcome in outcomes)
         variants = _variants(groups, outcomes)
         if any(variant.documents for variant in variants):
-            _tell(variants, repeat, out, as_json=as_json)
+            _tell(variants, repeat, out, as_json=as_json, alone=alone)
         tell_failures(outcomes)
 
 
@@ -69,11 +79,25 @@ def _fitted(groups: list[tuple[str, list[Job]]]) -> list[tuple[str, list[Job]]]:
     return [(label, list(itertools.islice(jobs, len(group)))) for label, group in groups]
 
 
-def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool) -> None:
+def _alone(spec: Spec, repeat: int) -> list[tuple[str, list[Job]]]:
+    """All flows of a spec together, then each flow alone, by its name."""
+    check_repeat(repeat)
+    flows = spec.resolve()["config"]["workload"].get("flow", [])
+    if len(flows) < 2:
+        raise SpecError(f"--alone needs a spec with at least two entries [[workload.flow]], found {len(flows)}")
+    names = [flow["name"] or f"flow{number}" for number, flow in enumerate(flows)]
+    specs = [("together", spec)]
+    specs += [(name, spec.with_sets([("run.only_flow", str(number))], "--alone")) for number, name in enumerate(names)]
+    return [(name, group) for name, one in specs for _, group in Grid(one, {}, repeat, name, "--alone").groups()]
+
+
+def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool, alone: bool) -> None:
     if as_json:
         emit_json(json.dumps(comparison.index(variants)))
     else:
-        _show(variants, repeat)
+        together, *single = variants
+        shown = comparison.slowdowns(together, {one.label: one for one in single}) if alone else variants
+        _show(shown, repeat)
         _tell_notes(variants)
     if out is not None:
         from pumice.analysis import comparison_figures  # loaded here: only an output directory has figures
@@ -88,6 +112,7 @@ def _tell_notes(variants: list[Variant]) -> None:
     """Writes each note once, with the variants that it is of."""
     done = [variant for variant in variants if variant.documents]
     lines = notes_of_all((variant.label, variant.documents[0]) for variant in done)
+    lines += notes_of_reserves((variant.label, variant.documents[0]) for variant in done)
     lines += notes_of_seeds((variant.label, variant.documents) for variant in done)
     if lines:
         emit("\n".join(["", *(f"note: {line}" for line in lines)]))

@@ -20,7 +20,7 @@ def from_mqsim_command(
     ] = None,
     *,
     scenario: Annotated[int, typer.Option("--scenario", help="Which scenario of the workload file.")] = 1,
-    flow: Annotated[int, typer.Option("--flow", help="Which flow of the scenario.")] = 1,
+    flow: Annotated[int | None, typer.Option("--flow", help="One flow of the scenario; all of them if absent.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Spec file; standard output if absent.")
     ] = None,

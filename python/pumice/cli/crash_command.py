@@ -168,7 +168,7 @@ def _tell(report: CrashReport) -> None:
     show(Sheet([Column("", "text"), Column("cuts"), Column("pages")], rows))
     times = document["recovery_us"]
     if times is not None:
-        emit(f"\nstarting anew took {times['mean'] / 1000:,.3f} ms in the mean, {times['max'] / 1000:,.3f} ms at most")
+        emit(f"\nrecovery took {times['mean'] / 1000:,.3f} ms on average, {times['max'] / 1000:,.3f} ms at most")
     for broken in report.broken[:_LISTED]:
         emit(f"{_reason(broken)}\n  {broken['repeat']}")
     if len(report.broken) > _LISTED:

@@ -60,7 +60,7 @@ def ctl_command(
     """Ask a served device for its status or result, or give it an order: to lose its power, to go back, to end.
 
     The answer is JSON on stdout: of `status` how far the device is, of `result` the result document so far, of `cut`
-    how long the device took to start anew. A fault lets the next erase of a block fail. To age the device wears every
+    how long the device took to recover. A fault lets the next erase of a block fail. To age the device wears every
     block by `pec` P/E cycles and writes `writes` user capacities at random; what it holds stays. A snapshot keeps the
     device as it is; to restore it goes back there, and clients lose their connections; to forget lets go of it. A mark
     is noted in the recording of the session (`--session`), for checks of `pumice crash`.

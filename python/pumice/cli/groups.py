@@ -13,6 +13,7 @@ from pumice.errors import Interrupted, SpecError
 def new_app(**settings: Any) -> typer.Typer:
     """An application in the style of this command line: help is plain text, errors are handled by `cli.run`."""
     plain: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+    plain["context_settings"] = {"help_option_names": ["--help", "-h"]}
     return _App(**{"cls": FullGroup, **plain, **settings})
 
 

@@ -19,7 +19,7 @@ from pumice.errors import SpecError
 from pumice.results.fields import Field
 from pumice.results.fields import fields as result_fields
 from pumice.runs.spec import check_key, check_preset, preset_about, workloads
-from pumice.text import printable
+from pumice.text import printable, size_text
 
 #: Order in which the fields of an explanation are shown.
 _EXPLAINED = ("key", "field", "text", "type", "unit", "allowed", "default", "source")
@@ -32,17 +32,18 @@ def presets_command(
             metavar="[NAME]", help="Print this preset's TOML.", show_default=False, autocompletion=completions.presets
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="List those of one kind: drive, part, paper or test."),
+    ] = None,
     as_json: opt.JsonOption = False,
 ) -> None:
     """List the presets, or print one as TOML."""
-    known = _engine.presets()
     if name is None:
-        rows = [[known_name, preset_about(known_name)] for known_name in known]
-        if as_json:
-            emit_json(json.dumps([{"name": own, "about": about} for own, about in rows], indent=2))
-        else:
-            show(Sheet([Column("name", "text"), Column("about", "text")], rows))
+        _list_presets(kind, as_json=as_json)
         return
+    if kind is not None:
+        raise SpecError("presets takes a NAME or --kind, not both")
     check_preset(name, "preset")
     if as_json:
         values = tomllib.loads(_engine.preset_toml(name))
@@ -50,6 +51,32 @@ def presets_command(
         return
     lines = _engine.preset_toml(name).splitlines()
     emit("\n".join(line for line in lines if not line.startswith("#:")))  # names a file of the project
+
+
+def _list_presets(kind: str | None, *, as_json: bool) -> None:
+    """Lists the presets of a kind, or all of them, kind by kind.
+
+    Raises:
+        SpecError: no preset is of that kind.
+    """
+    facts: list[dict[str, Any]] = json.loads(_engine.preset_facts())
+    kinds = list(dict.fromkeys(fact["kind"] for fact in facts))
+    if kind is not None and kind not in kinds:
+        raise SpecError(f"--kind {printable(kind)} is not allowed; allowed: {', '.join(kinds)}")
+    chosen = [fact | {"about": preset_about(fact["name"])} for fact in facts if kind in (None, fact["kind"])]
+    if as_json:
+        emit_json(json.dumps(chosen, indent=2))
+        return
+    heads = ("name", "capacity", "cells", "year", "FTL", "kind", "about")
+    columns = [Column(head, "number" if head in ("capacity", "year") else "text") for head in heads]
+    rows = [
+        [
+            fact["name"], size_text(fact["user_bytes"]), _fact(fact["cells"]), _fact(fact["year"]), fact["ftl"],
+            fact["kind"], fact["about"],
+        ]
+        for fact in chosen
+    ]  # fmt: skip
+    show(Sheet(columns, rows))
 
 
 def workloads_command(as_json: opt.JsonOption = False) -> None:

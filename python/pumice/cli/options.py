@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -121,10 +121,17 @@ def check_resume(out: Path | None, *, resume: bool) -> None:
         raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
 
 
+#: The key that makes a device small by blocks of a plane.
+CAPACITY_KEY = "geometry.capacity_gib"
+
+#: The preset that runs where none is named, and its capacity then.
+DRIVE, DRIVE_CAPACITY = "client-tlc-240g", "16g"
+
 #: Options that set a key: the field of the classes below, the option's name and the key.
 _OPTION_KEYS = (
     ("preset", "--preset", "preset"),
     ("scale", "--scale", "scale"),
+    ("capacity", "--capacity", CAPACITY_KEY),
     ("seed", "--seed", "seed"),
     ("workload", "--workload", "workload.kind"),
     ("trace", "--trace", "workload.kind"),
@@ -132,6 +139,21 @@ _OPTION_KEYS = (
     ("trace_format", "--format", "workload.format"),
     ("columns", "--columns", "workload.columns"),
 )
+
+
+def for_drive(options: SpecOptions, *, fit: bool = False) -> SpecOptions:
+    """`options` with the drive that runs where nobody names a device, neither a preset nor a share of the defaults.
+    It is made small, so that it answers in about a second, unless a size is given or comes from a trace (`fit`), or
+    what runs on it has a size of its own: a trace or a twin."""
+    given = options.keys_given()
+    if "preset" in given or "scale" in given:
+        return options
+    has_size = fit or CAPACITY_KEY in given or options.trace is not None
+    has_size = has_size or (options.workload or "").startswith("twin:")
+    capacity = options.capacity if has_size else DRIVE_CAPACITY
+    size = f" --capacity {capacity}" if capacity is not None else ""
+    note(f"no SPEC.toml and no --preset: this runs --preset {DRIVE}{size}; `pumice presets` lists others")
+    return replace(options, preset=DRIVE, capacity=capacity)
 
 
 @dataclass(frozen=True)
@@ -160,6 +182,14 @@ class PlainOptions:
         float | None,
         typer.Option("--scale", metavar="X", help="Share of the study to run: planes, requests and bytes times X."),
     ] = None
+    capacity: Annotated[
+        str | None,
+        typer.Option(
+            "--capacity",
+            metavar="X",
+            help="User capacity of a device made small, such as 64g: fewer blocks a plane, the same dies and channels.",
+        ),
+    ] = None
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of every random stream.")] = None
 
     def build(self, path: Path | None = None) -> Spec:
@@ -178,7 +208,8 @@ class PlainOptions:
         if self.preset is not None:
             spec = spec.with_sets([("preset", self.preset)])
         self.keys_given()
-        return self._with_job(spec).with_sets([parse_set(text) for text in self.sets or []], "--set")
+        spec = self._with_job(spec).with_sets([parse_set(text) for text in self.sets or []], "--set")
+        return spec if self.capacity is None else spec.with_sets([(CAPACITY_KEY, self.capacity)], "--capacity")
 
     def keys_given(self) -> dict[str, str]:
         """The keys that options set, `--set` among them, each with the option's name.

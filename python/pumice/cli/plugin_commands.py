@@ -30,7 +30,7 @@ def plugins_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
         emit_json(json.dumps({**asdict(found), "keys": keys}, indent=2))
         return
     retires = "retires blocks whose erase fails" if found.retires_blocks else "needs erases that do not fail"
-    recovers = "starts anew after power cuts" if found.recovers else "needs a device that never loses power"
+    recovers = "recovers after power cuts" if found.recovers else "needs a device that never loses power"
     emit(f'ftl.kind = "plugin:{found.name}"; {retires}; {recovers}')
     emit(f"SHA-256 {found.sha256}")
     if found.keys:

@@ -54,12 +54,11 @@ def run_command(
     opt.check_resume(out, resume=resume)
     if resume and repeat == 1:
         raise SpecError("--resume takes up the runs of --repeat; one run has nothing to take up")
+    if spec is None:
+        options = opt.for_drive(options, fit=fit)
     chosen = options.build(spec)
-    if options.preset is None and options.scale is None and not fit:
-        if spec is None:
-            note(f"no SPEC.toml, --preset or --scale: {_of_defaults(chosen)}")
-        elif chosen.sets_nothing():
-            note(f"{spec}: sets nothing: {_of_defaults(chosen)}")
+    if chosen.sets_nothing() and options.preset is None and options.scale is None and not fit:
+        note(f"{spec}: sets nothing: {_of_defaults(chosen)}")
     if fit:
         chosen, device = fit_device(chosen)
         note(device)

@@ -38,6 +38,9 @@ _GEOMETRY = {
 #: Kinds of pages of each technology, as the names of their latencies end.
 _PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 
+#: In which order they follow each other in a block of MQSim.
+_PAGE_TYPES = {"MLC": "one-shot", "TLC": "interleaved"}
+
 #: What the planes of a device are counted by.
 _LEVELS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 
@@ -62,10 +65,12 @@ class Conversion:
 
     Attributes:
         sections: values by section and key.
+        flows: values of each flow by key, if there are several.
         notes: what is not as in MQSim, one line each.
     """
 
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    flows: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def set(self, key: str, value: Any) -> None:
@@ -82,6 +87,9 @@ class Conversion:
         for section, values in sorted(self.sections.items(), key=lambda pair: pair[0] != ""):
             lines += ["", f"[{section}]"] if section else []
             lines += [f"{name} = {toml_text(name, value)}" for name, value in values.items()]
+        for flow in self.flows:
+            lines += ["", "[[workload.flow]]"]
+            lines += [f"{name} = {toml_text(name, value)}" for name, value in flow.items()]
         return "\n".join(lines) + "\n"
 
 
@@ -125,13 +133,14 @@ class _Parameters:
         return list(self._left)
 
 
-def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, flow: int = 1) -> Conversion:
+def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, flow: int | None = None) -> Conversion:
     """Converts MQSim's files.
 
     Args:
         configuration: the file with `Execution_Parameter_Set` (ssdconfig.xml).
         workload: the file with `MQSim_IO_Scenarios` (workload.xml); None leaves the workload out.
-        scenario, flow: which flow of which scenario, counted from 1: a spec has one workload.
+        scenario: which scenario, counted from 1.
+        flow: which of its flows, counted from 1; None: all of them.
 
     Raises:
         SpecError: a file cannot be read, lacks a parameter, or has a value that no spec can say.
@@ -145,16 +154,84 @@ def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, fl
     _collection(parameters, found)
     preconditioned = parameters.truth("Enabled_Preconditioning", default="true")
     if workload is not None:
-        kind, values, others = _flow(workload, scenario, flow)
-        if others:
-            found.notes.append(f"{others} further flows of the scenario are left out: a spec has one workload.")
-        own = _Parameters(workload, values)
-        _trace(own, found) if kind.endswith("Trace_Based") else _generator(own, found)
-        _cache(parameters, own, found)
+        left = _requests(parameters, (workload, _flows(workload, scenario, flow)), found)
         _preconditioning(preconditioned, found)
-        parameters = _Parameters(configuration, dict.fromkeys([*parameters.left(), *own.left()], ""))
+        parameters = _Parameters(configuration, dict.fromkeys([*parameters.left(), *left], ""))
     found.notes.append(f"Not taken over: {', '.join(parameters.left())}.")
     return found
+
+
+def _requests(
+    device: _Parameters, flows: tuple[Path, list[tuple[str, dict[str, str]]]], found: Conversion
+) -> list[str]:
+    """What the flows ask for: one is the workload, several are flows. Returns the parameters that nobody took."""
+    path, elements = flows
+    shares = _shares([values for _, values in elements], found)
+    capacity = device.text("Data_Cache_Capacity")
+    left: dict[str, None] = {}
+    for number, (kind, values) in enumerate(elements):
+        own, one = _Parameters(path, values), Conversion(sections={"geometry": found.sections["geometry"]})
+        _trace(own, one) if kind.endswith("Trace_Based") else _generator(own, one)
+        _cache(_Parameters(path, {"Data_Cache_Capacity": capacity}), own, one)
+        if len(elements) == 1:
+            for section, keys in one.sections.items():
+                found.sections.setdefault(section, {}).update(keys)
+            found.notes += one.notes
+        else:
+            priority = own.text("Priority_Class", ("URGENT", "HIGH", "MEDIUM", "LOW"), default="HIGH")
+            _resources(own)
+            _take_flow(found, one, f"flow{number + 1}", (shares[number], priority.lower()))
+        left |= dict.fromkeys(own.left())
+    if len(elements) > 1:
+        _tell_flows(found)
+    return list(left)
+
+
+def _take_flow(found: Conversion, one: Conversion, name: str, given: tuple[list[float], str]) -> None:
+    """Adds a flow with its range and its priority. What all flows share is that of the one that has most of it."""
+    sections = one.sections
+    host, fill = sections["host"], sections["initial"]["fill"]
+    flow = {"name": name, **sections["workload"], "range": given[0], "mode": host["mode"], "priority": given[1]}
+    if "queue_depth" in host:
+        flow["queue_depth"] = host["queue_depth"]
+    found.flows.append(flow)
+    shared = found.sections.setdefault("host", {})
+    shared["write_buffer_kib"] = max(shared.get("write_buffer_kib", 0), host["write_buffer_kib"])
+    initial = found.sections.setdefault("initial", {})
+    initial["fill"] = max(initial.get("fill", 0.0), fill)
+    found.notes += [f"{name}: {line}" for line in one.notes]
+
+
+def _tell_flows(found: Conversion) -> None:
+    if any(flow["priority"] != found.flows[0]["priority"] for flow in found.flows):
+        found.notes.append(
+            "Priorities count where requests wait for the controller's cores (controller.t_request_us); in MQSim they"
+            " order transactions on chips."
+        )
+    fill = found.sections["initial"]["fill"]
+    found.notes.append(f"initial.fill = {fill} of the whole device; in MQSim each flow fills its own part.")
+
+
+#: The lists of what a flow may use of its device.
+_RESOURCES = ("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs")
+
+
+def _resources(own: _Parameters) -> None:
+    """Takes the lists of channels, chips, dies and planes of a flow, which `_shares` has read."""
+    for name in _RESOURCES:
+        own.text(name, default="")
+
+
+def _shares(flows: list[dict[str, str]], found: Conversion) -> list[list[float]]:
+    """The addresses of each flow: MQSim divides those of every plane among the flows that may use it, and lays the
+    flows end to end in their order."""
+    lists = [[tuple(sorted(flow.get(name, "").split(","))) for name in _RESOURCES] for flow in flows]
+    if any(one != lists[0] for one in lists):
+        found.notes.append(
+            "Every flow uses all channels, chips, dies and planes, and has an equal part of the addresses; in MQSim"
+            " those that Channel_IDs, Chip_IDs, Die_IDs and Plane_IDs name."
+        )
+    return [[round(nth / len(flows), 9), round((nth + 1) / len(flows), 9)] for nth in range(len(flows))]
 
 
 def _device(given: _Parameters, found: Conversion) -> None:
@@ -162,13 +239,7 @@ def _device(given: _Parameters, found: Conversion) -> None:
         found.set(f"geometry.{key}", given.number(name, int))
     found.set("timing.multi_plane", _multi_plane(found))
     given.text("Memory_Type", ("FLASH",))
-    pages = _PAGES[given.text("Flash_Technology", tuple(_PAGES))]
-    for operation, key in (("Read", "t_r_us"), ("Program", "t_prog_us")):
-        times = {page: given.number(f"Page_{operation}_Latency_{page}") for page in ("LSB", "CSB", "MSB")}
-        used = [times[page] for page in pages]
-        if len(set(used)) > 1:
-            found.notes.append(f"timing.{key} is the mean over {', '.join(pages)} pages: a spec has one for all pages.")
-        found.set(f"timing.{key}", sum(used) / len(used) / 1000)
+    _page_times(given, found)
     found.set("timing.t_bers_us", given.number("Block_Erase_Latency") / 1000)
     rate = given.number("Channel_Transfer_Rate") * given.number("Flash_Channel_Width", int)
     found.set("timing.channel_mb_per_s", rate)
@@ -178,6 +249,25 @@ def _device(given: _Parameters, found: Conversion) -> None:
     found.set("timing.codeword_bytes", SECTOR_BYTES)
     found.set("partial_erase.unit", "none")
     found.set("seed", given.number("Seed", int))
+
+
+def _page_times(given: _Parameters, found: Conversion) -> None:
+    """tR and tPROG, of each page type where they differ, and the order of the types in a block."""
+    technology = given.text("Flash_Technology", tuple(_PAGES))
+    pages, differ = _PAGES[technology], False
+    for operation, key in (("Read", "t_r_us"), ("Program", "t_prog_us")):
+        times = {page: given.number(f"Page_{operation}_Latency_{page}") / 1000 for page in ("LSB", "CSB", "MSB")}
+        used = [times[page] for page in pages]
+        differ |= len(set(used)) > 1
+        found.set(f"timing.{key}", used if len(set(used)) > 1 else used[0])
+    if not differ:
+        return
+    found.set("geometry.bits_per_cell", len(pages))
+    found.set("geometry.page_types", _PAGE_TYPES[technology])
+    if technology == "TLC":
+        found.notes.append(
+            "The last word lines of a block are full; a block of MQSim ends with a few more LSB than MSB pages."
+        )
 
 
 def _multi_plane(found: Conversion) -> str:
@@ -322,7 +412,8 @@ def _preconditioning(preconditioned: bool, found: Conversion) -> None:
         stored=fill * (1 - ftl["over_provisioning"]),
         choices=ftl.get("d_choices", mqsim_preconditioning.GREEDY_CHOICES),
     )
-    uniform = sections["workload"]["kind"] == "uniform"
+    kinds = {flow["kind"] for flow in found.flows} or {sections["workload"]["kind"]}
+    uniform = kinds == {"uniform"}
     kept = mqsim_preconditioning.free_blocks(plane, preconditioned=preconditioned, uniform=uniform)
     found.notes.append(
         f"ftl.gc_free_threshold is {kept} of {plane.blocks} blocks: MQSim erases one for each that is written, so "
@@ -341,15 +432,16 @@ def _sections(path: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str
     return _values(host), _values(device), _values(flash)
 
 
-def _flow(path: Path, scenario: int, flow: int) -> tuple[str, dict[str, str], int]:
-    """Name and parameters of a flow, and how many others its scenario has."""
+def _flows(path: Path, scenario: int, flow: int | None) -> list[tuple[str, dict[str, str]]]:
+    """Name and parameters of a scenario's flows, or of one of them."""
     scenarios = _root(path, "MQSim_IO_Scenarios").findall("IO_Scenario")
     if not 1 <= scenario <= len(scenarios):
         raise SpecError(f"{path}: has no scenario {scenario}; allowed: from 1 to {len(scenarios)}")
     flows = list(scenarios[scenario - 1])
-    if not 1 <= flow <= len(flows):
-        raise SpecError(f"{path}: scenario {scenario} has no flow {flow}; allowed: from 1 to {len(flows)}")
-    return flows[flow - 1].tag, _values(flows[flow - 1]), len(flows) - 1
+    if (flow is not None and not 1 <= flow <= len(flows)) or not flows:
+        raise SpecError(f"{path}: scenario {scenario} has no flow {flow or 1}; allowed: from 1 to {len(flows)}")
+    chosen = flows if flow is None else flows[flow - 1 : flow]
+    return [(one.tag, _values(one)) for one in chosen]
 
 
 def _values(element: ElementTree.Element | None) -> dict[str, str]:

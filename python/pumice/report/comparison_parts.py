@@ -14,7 +14,7 @@ from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figure
 from pumice.report.run_parts import configuration, meanings, sentence, spec_text
 from pumice.results.comparison import Variant, as_text
 from pumice.results.document import leaves, lookup, number, warnings_of
-from pumice.results.notes import notes_of_all, notes_of_seeds
+from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.text import count, printable
 
 
@@ -31,9 +31,9 @@ def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str,
     documents = [document for variant in variants for document in variant.documents]
     parts: list[Part] = [Heading(printable(name)), Line(_what(variants))]
     parts += [Line(warning, "warning") for warning in warnings_of(documents)]
-    named = ((variant.label, variant.documents[0]) for variant in variants)
+    named = [(variant.label, variant.documents[0]) for variant in variants]
     seeds = notes_of_seeds((variant.label, variant.documents) for variant in variants)
-    parts += [Line(line, "note") for line in [*notes_of_all(named), *seeds]]
+    parts += [Line(line, "note") for line in [*notes_of_all(named), *notes_of_reserves(named), *seeds]]
     parts += [Heading("Side by side", 3)]
     if len(variants) > 1:
         parts.append(Line(_how_to_read(variants)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,21 @@ class Metric:
         label: name of the row.
         path: dotted path of the field (see `results.fields`).
         digits: digits after the point.
+        unless: a field that tells the same where no variant differs from it by more than half a per cent; the row is
+            left out then.
+        of_flow: unit of a figure of one flow, whose path is no field of its own; None for every other.
     """
 
     label: str
     path: str
     digits: int = 0
+    unless: str = ""
+    of_flow: str | None = None
 
     @property
     def unit(self) -> str:
         """Unit as it is shown; empty for counts and ratios."""
-        return _SHOWN_UNITS.get(field(self.path).unit, "")
+        return _SHOWN_UNITS.get(field(self.path).unit if self.of_flow is None else self.of_flow, "")
 
 
 #: Rows of the comparison, in order. A row without a value in any variant is left out.
@@ -55,6 +60,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("read latency, p99", "host.read.latency_us.p99", 1),
     Metric("service IOPS", "host.service_iops", 1),
     Metric("write amplification", "write_amplification", 3),
+    Metric("write amplification, bytes", "write_amplification_bytes", 3, unless="write_amplification"),
     Metric("pages copied", "gc.copied_pages"),
     Metric("merges, full", "gc.merges.full"),
     Metric("merges, M-Merge", "gc.merges.m_merge"),
@@ -69,6 +75,39 @@ METRICS: tuple[Metric, ...] = (
     Metric("corrupt pages", "integrity.corrupt_pages"),
     Metric("wall time", "run.wall_s", 1),
 )
+
+
+#: Rows of each flow, behind its name: label, path below the flow, digits and unit.
+_OF_FLOW: tuple[tuple[str, str, int, str], ...] = (
+    ("IOPS", "iops", 0, "requests/s"),
+    ("write latency, mean", "write.latency_us.mean", 1, "us"),
+    ("write latency, p99", "write.latency_us.p99", 1, "us"),
+    ("read latency, mean", "read.latency_us.mean", 1, "us"),
+    ("read latency, p99", "read.latency_us.p99", 1, "us"),
+)
+
+
+def flows_of(documents: Iterable[dict[str, Any]]) -> tuple[Metric, ...]:
+    """The rows of all flows of some documents, flow by flow."""
+    names = dict.fromkeys(name for document in documents for name in document.get("flows") or {})
+    return tuple(
+        Metric(f"{name}: {label}", f"flows.{name}.{path}", digits, of_flow=unit)
+        for name in names
+        for label, path, digits, unit in _OF_FLOW
+    )
+
+
+def slowdowns(together: Variant, alone: Mapping[str, Variant]) -> list[Variant]:
+    """Two variants of the flows only: each flow alone, and beside the others. Their ratio is what the others cost it.
+
+    Args:
+        together: the runs of all flows, one a seed.
+        alone: the runs of each flow alone, by its name, with the same seeds.
+    """
+    seeds = range(min(len(one.documents) for one in (together, *alone.values())))
+    single = [{"flows": {name: one.documents[seed]["flows"][name] for name, one in alone.items()}} for seed in seeds]
+    beside = [{"flows": {name: document["flows"][name] for name in alone}} for document in together.documents]
+    return [Variant("alone", single), Variant("together", beside)]
 
 
 @dataclass(frozen=True)
@@ -92,11 +131,21 @@ class Cell:
 def compare(variants: Sequence[Variant]) -> list[tuple[Metric, list[Cell]]]:
     """One row a metric, one cell a variant. Ratios are variant / first variant."""
     rows: list[tuple[Metric, list[Cell]]] = []
-    for metric in METRICS:
+    flows = flows_of(document for variant in variants for document in variant.documents)
+    for metric in (*METRICS, *flows):
         values = [_values(variant, metric.path) for variant in variants]
-        if any(values):
+        if any(values) and not _tells_nothing(metric, variants):
             rows.append((metric, [_cell(values[0], own, first=place == 0) for place, own in enumerate(values)]))
     return rows
+
+
+def _tells_nothing(metric: Metric, variants: Sequence[Variant]) -> bool:
+    """Whether another row shows a metric's values."""
+    documents = [document for variant in variants for document in variant.documents]
+    pairs = [
+        (number(document, metric.path), number(document, metric.unless)) for document in documents if metric.unless
+    ]
+    return bool(pairs) and all(a is None or b is None or abs(a - b) <= 0.005 * abs(b) for a, b in pairs)
 
 
 def _values(variant: Variant, path: str) -> list[float]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,22 +106,31 @@ def _listed(table: Sequence[str]) -> list[Field]:
 
 
 def _rows(listed: Sequence[Field]) -> list[str]:
-    """The rows of a table. Percentiles of one quantity share a row; "never" is left out, and what is said above too."""
+    """The rows of a table. The figures of one latency share a row; "never" is left out, and what is said above too."""
     rows, above = [], ""
     for _, group in itertools.groupby(listed, _quantity):
         first, *others = group
-        names = ", ".join([f"`{first.path}`", *(f"`.{one.path.rpartition('.')[2]}`" for one in others)])
+        names = ", ".join([f"`{first.path}`", *(f"`.{_name(one)}`" for one in others)])
         null = "" if first.null_when == "never" else " as above" if first.null_when == above else f" {first.null_when}"
         above = first.null_when
-        unit = f" {first.unit}" if first.unit else ""
-        rows.append(f"| {names} |{unit} | {'Percentiles' if others else first.text} |{null} |")
+        for one in others:
+            if one.null_when != first.null_when and not one.null_when.startswith("as "):
+                null += f"; `.{_name(one)}`: {one.null_when}"
+        unit = f", {first.unit}" if first.unit else ""
+        text = first.text.replace("Mean latency, from an exact sum", "Latency") if others else first.text
+        rows.append(f"| {names}{unit} | {text} |{null} |")
     return rows
 
 
-def _quantity(one: Field) -> tuple[str, str]:
-    """What fields of one row have in common: percentiles that are null together, else a field alone."""
-    is_percentile = re.fullmatch(r"[\d.]+th percentile", one.text) is not None
-    return (one.path.rpartition(".")[0], one.null_when) if is_percentile else (one.path, "")
+def _name(one: Field) -> str:
+    """The last part of a field's path."""
+    return one.path.rpartition(".")[2]
+
+
+def _quantity(one: Field) -> str:
+    """What fields of one row have in common: the mean, percentiles and maximum of a latency, else a field alone."""
+    parent = one.path.rpartition(".")[0]
+    return parent if parent.endswith("latency_us") else one.path
 
 
 if __name__ == "__main__":

@@ -93,6 +93,33 @@ def notes_of_seeds(groups: Iterable[tuple[str, Sequence[Document]]]) -> list[str
     return [_led(line, same, len(named))]
 
 
+def notes_of_reserves(named: Iterable[tuple[str, Document]]) -> list[str]:
+    """A line if a plug-in is compared with another layer that leaves the host another part of the same flash: what
+    collection has to do depends on the spare pages before it depends on the layer.
+
+    Args:
+        named: results with their names.
+    """
+    results = [(name, document, number(document, "device.spare_over_raw")) for name, document in named]
+    if not any(document.get("plugin") for _, document, _ in results):
+        return []
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, document, spare in results:
+        if spare is not None:
+            # Who varies the over-provisioning knows that the reserve differs.
+            asked = f"{number(document, 'device.pages')} {number(document, 'config.ftl.over_provisioning')}"
+            found.setdefault((asked, f"{100 * spare:.1f} %"), []).append(name)
+    devices = [asked for asked, _ in found]
+    unlike = {spare: names for (asked, spare), names in found.items() if devices.count(asked) > 1}
+    if not unlike:
+        return []
+    told = "; ".join(f"{spare} under {', '.join(names[:_NAMED])}" for spare, names in unlike.items())
+    return [
+        f"the layers do not keep the same reserve: spare pages over all pages are {told}. Ratios compare that as well;"
+        " set the layers' keys until device.spare_over_raw is the same"
+    ]
+
+
 def _are_the_same(documents: Sequence[Document]) -> bool:
     found = {json.dumps([document.get(part) for part in _SIMULATED], sort_keys=True) for document in documents}
     return len(found) == 1
@@ -125,8 +152,8 @@ def ended_early(document: Document) -> str | None:
     if lookup(document, "until.outcome") != "reached" or requests is None or half_width is None:
         return None
     return (
-        f"the run ended after {requests:,.0f} measured requests, because it knows what it has to know (run.until ="
-        f' "{lookup(document, "until.wanted")}"): to ± {100 * half_width:.2f} % at a confidence of 95 %'
+        f"the run ended after {requests:,.0f} measured requests, because it reached the precision asked for"
+        f' (run.until = "{lookup(document, "until.wanted")}"): to ± {100 * half_width:.2f} % at a confidence of 95 %'
     )
 
 
@@ -139,7 +166,7 @@ def writes_end_in_the_buffer(document: Document) -> str | None:
     parts = lookup(document, "write_latency_breakdown_us") or {}
     if not kib or not writes or mean is None or any(us for part, us in parts.items() if part != "link"):
         return None
-    shown = "0" if not mean else f"that of the link, {mean:,.1f} µs in the mean"
+    shown = "0" if not mean else f"that of the link, {mean:,.1f} µs on average"
     return (
         f"all {writes:,.0f} writes were done when the write buffer had them (host.write_buffer_kib = {kib:.0f}), so"
         f" their latency is {shown}, and says nothing of the flash: write more than the buffer holds, or set"
@@ -230,8 +257,8 @@ def aged_by_other_writes(document: Document) -> str | None:
     if not writes or not bytes_written or not page_bytes or bytes_written <= writes * page_bytes:
         return None
     return (
-        f"the device was aged by writes of one page, and requests write {bytes_written / writes / page_bytes:,.1f} in"
-        ' the mean: with ftl.allocation = "static" it may stay in a state to which the requests alone would not lead,'
+        f"the device was aged by writes of one page, and requests write {bytes_written / writes / page_bytes:,.1f} on"
+        ' average: with ftl.allocation = "static" it may stay in a state to which the requests alone would not lead,'
         ' and run.until = "steady" cannot tell one from the other. initial.aged_by = "requests" ages it by what the'
         " workload writes"
     )
@@ -262,8 +289,54 @@ def less_than_a_sector(document: Document) -> str | None:
     if not requests or bytes_moved / requests >= _SECTOR_BYTES:
         return None
     return (
-        f"the trace's requests have {bytes_moved / requests:,.1f} bytes in the mean, less than a sector: if its sizes"
+        f"the trace's requests have {bytes_moved / requests:,.1f} bytes on average, less than a sector: if its sizes"
         " count sectors, workload.columns says so, as in size=3:sectors"
+    )
+
+
+@note
+def times_unused(document: Document) -> str | None:
+    """A recorded trace with times, replayed by a host that waits for completions."""
+    if lookup(document, "workload.path") is None or lookup(document, "config.host.mode") != "closed-loop":
+        return None
+    if lookup(document, "config.run.timed") is False or "time=" not in str(
+        lookup(document, "workload.columns") or "time="
+    ):
+        return None
+    depth = number(document, "config.host.queue_depth") or 1
+    return (
+        f'the times of the trace are not used: host.mode = "closed-loop" keeps {count(int(depth), "request")}'
+        ' under way, whenever they came; host.mode = "open-loop" replays them as they arrived'
+    )
+
+
+@note
+def units_assumed(document: Document) -> str | None:
+    """Columns that are given by number, without a unit: bytes are assumed."""
+    given = str(lookup(document, "config.workload.columns") or "")
+    bare = [part for part in given.split(",") if part.startswith(("offset=", "size=")) and ":" not in part]
+    told = str(lookup(document, "workload.columns") or "").split(",")
+    assumed = [
+        part for part in bare if any(one.startswith(part.partition("=")[0]) and one.endswith(":bytes") for one in told)
+    ]
+    if not assumed:
+        return None
+    return (
+        f"read as bytes, because workload.columns names no unit: {' and '.join(assumed)}; {assumed[0]}:sectors would"
+        f" count 512 bytes each, {assumed[0]}:bytes says that it is meant so"
+    )
+
+
+@note
+def spare_kept_free(document: Document) -> str | None:
+    """Over-provisioning of which most is kept free by the start threshold of collection."""
+    over, kept = (number(document, f"config.ftl.{key}") or 0 for key in ("over_provisioning", "gc_free_threshold"))
+    if lookup(document, "config.ftl.kind") != "page" or not number(document, "gc.invocations") or kept <= over / 2:
+        return None
+    return (
+        f"collection keeps {100 * kept:.3g} % of the blocks free (ftl.gc_free_threshold), of the {100 * over:.3g} %"
+        " that ftl.over_provisioning leaves: little of the spare space is left to lower write amplification"
+        f" ({number(document, 'write_amplification') or 0:.3g}); lower ftl.gc_free_threshold, to {over / 10:.2g} or so"
     )
 
 

@@ -48,7 +48,8 @@ def read_json(path: Path) -> Any:
     except RecursionError:
         raise SpecError(f"{path}: not JSON of this tool: nested too deeply") from None
     except ValueError as error:
-        raise SpecError(f"{path}: not JSON: {one_line(error)}") from None
+        hint = "; this is a spec: `pumice run` and `pumice sweep` make results of one" if path.suffix == ".toml" else ""
+        raise SpecError(f"{path}: not JSON: {one_line(error)}{hint}") from None
 
 
 def check_document(name: str, document: Any) -> dict[str, Any]:

@@ -26,11 +26,15 @@ _INTRODUCTION = (
     "Every key that a spec can set, section by section. `pumice explain KEY` says the same of one key,"
     " `pumice explain --search WORD` looks for words. This page is written by `make generated` from the engine's"
     " table of keys; a test compares them.\n\n"
-    "A key without a default is absent unless it is given.\n"
+    "A default comes from the source in italics; one without a source is chosen. A key without a default is absent"
+    " unless it is given; then the words in italics say what holds.\n"
 )
 
 #: A range of numbers as the engine words it.
 _RANGE = re.compile(r"^a (whole )?number from (.+ to .+)$")
+
+#: The list of flows of a spec. Keys of a flow carry its number: `workload.flow[0].kind`.
+FLOW = "workload.flow"
 
 #: Heading of the keys outside every section.
 _OUTSIDE = "Outside every section"
@@ -42,7 +46,7 @@ class Key:
 
     Attributes:
         path: `section.key`.
-        type: "whole number", "number", "true or false", "text" or "list of numbers".
+        type: "whole number", "number", "true or false", "text", "list of numbers" or "number or list of numbers".
         unit: unit of the value; empty if it has none.
         default: the default; None if the key is absent unless given.
         allowed: the allowed values in words.
@@ -91,7 +95,8 @@ def sweep_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     """JSON Schema of a sweep file: a spec with `scale`, `repeat` and `vary`."""
     schema = spec_schema(plugins)
     properties = dict(schema["properties"])
-    values = {path: _values({"$ref": f"#{_pointer(path)}"}) for path in [*_paths(properties), "preset"]}
+    paths = [path for path in _paths(properties) if not path.startswith(f"{FLOW}.")]
+    values = {path: _values({"$ref": f"#{_pointer(path)}"}) for path in [*paths, "preset"]}
     share = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
     values["scale"] = _values(share)
     nested = {
@@ -112,7 +117,7 @@ def sweep_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
             "description": 'Values of the varied keys, "section.key" = [value, …]; every combination is run. Keys that'
             ' change together share an entry: "a.b, c.d" = [[1, 2], [3, 4]].',
             "properties": {**values, **nested},
-            "patternProperties": {",": together},
+            "patternProperties": {",": together, r"^workload\.flow(\.|\[)\d": _values(True)},
             "additionalProperties": False,
         },
     }
@@ -152,9 +157,7 @@ def page() -> str:
     sections = dict.fromkeys(key.section for key in keys())
     for section in sections:
         lines += [f"## {f'`[{section}]`' if section else _OUTSIDE}", ""]
-        lines += ["| Key | Default, unit | Allowed | Meaning | Source of the default |", "|---|---|---|---|---|"]
-        lines += [_row(key) for key in keys() if key.section == section]
-        lines.append("")
+        lines += [line for key in keys() if key.section == section for line in _entry(key)]
     return "\n".join(lines)
 
 
@@ -170,21 +173,28 @@ def generated() -> dict[str, str]:
     return {PAGE: page(), **{name: json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}}
 
 
-def _row(key: Key) -> str:
-    """The row of a key in the page, with its unit behind its default, and ranges and choices without their kind."""
+def _entry(key: Key) -> list[str]:
+    """The lines of a key in the page: heading; meaning; default with unit, allowed values, source.
+
+    Ranges and choices stand without their kind. Choices that the meaning explains one by one are not repeated."""
     default = "" if key.default is None else f"`{value_text(key.default)}`"
-    allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] else ""), key.allowed).replace('" | "', '", "')
-    cells = [f"`{key.path}`", f"{default} {key.unit}".strip(), allowed, key.text, key.source]
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
-
-
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
+    allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] else ""), key.allowed)
+    choices = re.findall(r'"([^"]+)"', allowed) if "|" in allowed else []
+    if choices and all(re.search(rf"(?<![\w-]){re.escape(one)}( \([^)]*\))?:", key.text) for one in choices):
+        allowed = ""
+    source = "" if key.source == "chosen" else f"*{key.source}*"
+    facts = [f"{default} {key.unit}".strip(), allowed.replace('" | "', '", "'), source]
+    return [f"### `{key.path}`", "", f"{key.text}<br>", "; ".join(filter(None, facts)), ""]
 
 
 def _paths(properties: Mapping[str, Any], lead: str = "") -> Iterator[str]:
-    """The paths of all keys in a schema's properties, `preset` aside."""
+    """The paths of all keys in a schema's properties, `preset` aside; of the entries of a list those that they alone
+    have, without a number."""
     for name, schema in properties.items():
+        if "properties" in schema.get("items", {}):
+            own = {key: entry for key, entry in schema["items"]["properties"].items() if "$ref" not in entry}
+            yield from _paths(own, f"{lead}{name}.")
+            continue
         if schema.get("type") == "object":
             yield from _paths(schema["properties"], f"{lead}{name}.")
         elif name != "preset" or lead:

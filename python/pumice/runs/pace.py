@@ -1,7 +1,7 @@
 """How fast a run comes on, from the share that is done at some of its moments.
 
 What comes once says nothing of the rest: what comes before the first moment, such as filling the device, and a step
-from one moment to the next that is far slower than the others, in which the device may have started anew after a power
+from one moment to the next that is far slower than the others, in which the device may have recovered after a power
 cut. Of steps that are slower by less, each counts: a run that begins to collect goes on as slowly.
 """
 

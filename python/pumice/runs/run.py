@@ -150,7 +150,10 @@ def run(
             spec, workload=workload, trace=trace, trace_format=trace_format, columns=columns, scale=scale, seed=seed
         )
     if fit_device:
-        spec, _ = fit.fit_device(spec, content)
+        try:
+            spec, _ = fit.fit_device(spec, content)
+        except SpecError as error:  # the engine names the option of the command line
+            raise SpecError(str(error).replace(fit.OPTION, "fit_device")) from None
     if policy is not None:
         spec = spec.with_policy(policy)
     spec = spec.with_plugins(*plugins)

@@ -28,6 +28,9 @@ SPECIAL_KEYS = ("preset", "scale")
 #: The key that names a trace file.
 TRACE_KEY = "workload.path"
 
+#: The list of flows; the keys of each are set one by one.
+FLOWS = "workload.flow"
+
 #: Longest spec file, in bytes.
 SPEC_BYTES_MAX = 1 << 20
 
@@ -135,9 +138,13 @@ class Spec:
         except (tomllib.TOMLDecodeError, RecursionError):
             return self
         section = content.get("workload")
-        given = content.get(TRACE_KEY, section.get("path") if isinstance(section, dict) else None)
-        found = from_folder(given, folder)
-        return self if found == given else self.with_sets([(TRACE_KEY, toml_text(TRACE_KEY, found))])
+        section = section if isinstance(section, dict) else {}
+        flows = section.get("flow")
+        given = {TRACE_KEY: content.get(TRACE_KEY, section.get("path"))}
+        for number, flow in enumerate(flows if isinstance(flows, list) else []):
+            given[f"{FLOWS}[{number}].path"] = flow.get("path") if isinstance(flow, dict) else None
+        found = {key: from_folder(path, folder) for key, path in given.items()}
+        return self.with_sets([(key, toml_text(key, path)) for key, path in found.items() if path != given[key]])
 
     def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
@@ -246,7 +253,14 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
         raise SpecError(f"{printable(path[:40])}…: a section inside itself, or sections nested too deeply")
     pairs: list[tuple[str, str]] = []
     for key, content in section.items():
-        if isinstance(content, Mapping) and (content or _is_section(f"{path}{key}")):
+        if (
+            f"{path}{key}" == FLOWS
+            and isinstance(content, list | tuple)
+            and all(isinstance(c, Mapping) for c in content)
+        ):
+            for number, flow in enumerate(content):
+                pairs += _pairs(flow, f"{FLOWS}[{number}].", depth + 1)
+        elif isinstance(content, Mapping) and (content or _is_section(f"{path}{key}")):
             pairs += _pairs(content, f"{path}{key}.", depth + 1)
         else:
             pairs.append((f"{path}{key}", toml_text(f"{path}{key}", content)))
@@ -277,7 +291,7 @@ def _refuse_sweep(name: str, text: str) -> None:
         raise SpecError(f"{name}: is a sweep file: it has a table [vary]; `pumice sweep {name}` runs it")
     for key in ("scale", "repeat"):
         if key in content:
-            raise SpecError(f"{name}: {key} stands in sweep files; for a spec it is the option --{key} {content[key]}")
+            raise SpecError(f"{name}: {key} belongs in sweep files; for a spec, use the option --{key} {content[key]}")
 
 
 def facts(spec: Spec) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ import json
 import os
 import stat
 import time
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -155,6 +156,10 @@ class Store:
         if mark.get("sha256") != _content_digest(document):
             raise NotTheResult(f"{path}: was changed after it was stored")
         return dict(document)
+
+    def others(self, keys: Collection[str]) -> int:
+        """How many results are here under other keys: of other specs, or of another engine."""
+        return sum(path.stem not in keys for path in self.directory.glob("*.json"))
 
     def put(self, key: str, document: dict[str, Any]) -> None:
         """Stores a document, all of it or nothing.

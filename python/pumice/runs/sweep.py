@@ -37,6 +37,8 @@ def sweep(
     base: Spec,
     vary: Mapping[str, Sequence[Value]],
     *,
+    requests: Any = None,
+    columns: str | None = None,
     workers: int | None = None,
     repeat: int = 1,
     store: str | os.PathLike[str] | None = None,
@@ -51,6 +53,9 @@ def sweep(
     Args:
         base: spec of every run; give it a `scale` by `base.with_(scale=0.0625)`.
         vary: values by `section.key`; `preset`, `scale` and `seed` may be varied too.
+        requests: a table of requests in place of the workload of every run, as `pumice.run` takes it. It is kept as
+            `requests.csv` in `store`, if there is one, and else in a temporary file.
+        columns: which column of the table is what, as there.
         workers: processes; None starts one for each CPU. The rows do not depend on it.
         repeat: runs of each combination, over consecutive seeds.
         store: directory in which finished runs are kept, or None.
@@ -79,7 +84,10 @@ def sweep(
     directory = files.named_directory(store, "store")
     folder = files.named_directory(snapshots, "snapshots")
     settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)
-    return outcome_table(run_grid(Grid(base, vary, repeat), settings))
+    from pumice.traces.kept import as_trace  # loaded here: most sweeps replay no table
+
+    with as_trace(requests, columns, directory) as replay:
+        return outcome_table(run_grid(Grid(replay(base), vary, repeat), settings))
 
 
 def run_grid(grid: Grid, settings: Settings, *, fit: bool = False) -> list[Outcome]:

@@ -180,6 +180,8 @@ def as_arrow(requests: Any) -> pa.Table:
 
     names = getattr(getattr(requests, "dtype", None), "names", None)
     try:
+        if type(requests).__module__.partition(".")[0] == "polars" and hasattr(requests, "collect"):
+            requests = requests.collect()
         if isinstance(requests, pa.Table):
             return requests
         if names is not None:

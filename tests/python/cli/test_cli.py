@@ -80,14 +80,14 @@ BAD_USAGE = [
     (["run", *TINY, "--set", "ftl.kind=page-level"], '"page-level" is "page" here'),
     (["run", "sweep.toml"], "sweep.toml: is a sweep file: it has a table [vary]; `pumice sweep sweep.toml` runs it"),
     (["compare", "sweep.toml", "sweep.toml"], "`pumice sweep sweep.toml` runs it"),
-    (["run", "scaled.toml"], "scaled.toml: scale stands in sweep files; for a spec it is the option --scale 0.5"),
+    (["run", "scaled.toml"], "scaled.toml: scale belongs in sweep files; for a spec, use the option --scale 0.5"),
     (["simulate"], "meant is perhaps `pumice run SPEC.toml`"),
     (["help"], "meant is perhaps `pumice --help`"),
     (["completion", "csh"], "allowed: bash, zsh, fish"),
     (["man", "rnu"], "nearest: run"),
     (["man", "run", "--out", "x"], "takes no COMMAND"),
     (["presets", "tini"], "nearest: tiny"),
-    (["run", *TINY, "--fio-job", "numjobs=2"], 'key "numjobs" of an fio job found'),
+    (["run", *TINY, "--fio-job", "flow=2"], "key flow of an fio job found"),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
     (["run", *TINY, "--fio-job", "rw=read", "--workload", "uniform"], "not both"),
     (["run", *TINY, "--fio-job", ""], '--fio-job is empty; expected settings such as "rw=randrw bs=16k"'),
@@ -230,7 +230,15 @@ def test_seeds_have_an_upper_bound_that_is_named(command: Command) -> None:
 def test_catalogues(command: Command) -> None:
     lines = command("presets").stdout.splitlines()
     assert [line.split()[0] for line in lines[2:]] == pumice.presets(), "a line each"
+    assert lines[0].split() == ["name", "capacity", "cells", "year", "FTL", "kind", "about"]
     assert any(line.startswith("tiny  ") and "A device of 256 blocks" in line for line in lines)
+    drives = [line for line in lines[2:] if " drive  " in line]
+    listed = [line.split()[0] for line in command("presets", "--kind", "drive").stdout.splitlines()[2:]]
+    assert listed == [line.split()[0] for line in drives] != []
+    assert any(line.split()[:6] == ["enterprise-tlc-4t", "3.84", "TB", "TLC", "2021", "page"] for line in drives)
+    assert (
+        "--kind disk is not allowed; allowed: drive, part, paper, test" in command("presets", "--kind", "disk").stderr
+    )
     listed = json.loads(command("presets", "--json").stdout)
     assert all(one["about"] and not one["about"].startswith("schema") for one in listed)
     assert "[geometry]" in command("presets", "tiny").stdout
@@ -268,7 +276,7 @@ def test_a_run_of_the_defaults_says_how_large_it_is(
     assert said[1:] == [[], []]
     assert len(begun) == 3
     [line] = said[0]
-    assert "runs twin:prn_1 on the default device of 1,140 GB at full scale" in line
+    assert "no SPEC.toml and no --preset: this runs --preset client-tlc-240g --capacity 16g" in line
 
 
 def test_a_trace_is_checked_and_described(command: Command, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def document(_study: str, varied: Mapping[str, Any]) -> dict[str, Any]:
     made["utilisation"] = {"die": [0.5, 0.5], "channel": [0.5]}
     made["time_series"] = [{"start_s": 3600.0 * hour, "write_mean_us": float(weight)} for hour in range(3)]
     window = {"host_programs": 100, "map_programs": 0, "erases": 1}
-    made["write_series"] = [{**window, "gc_programs": weight + place % 7} for place in range(100)]
+    made["write_series"] = [{**window, "gc_programs": weight + place % 7} for place in range(320)]
     made["device"].update(user_bytes=1000.0, raw_bytes=1200.0, pages=1200)
     return made
 

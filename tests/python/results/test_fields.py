@@ -39,6 +39,10 @@ def rows() -> Iterator[tuple[str | None, str]]:
     return ((WORKLOADS[field.workloads], field.path) for field in fields())
 
 
+#: Jobs on zones whose requests have fields of their own.
+ZONE_JOBS = ("zone-append", "zone-reset", "zone-finish")
+
+
 @cache
 def documents() -> dict[str, list[dict[str, Any]]]:
     """Result documents by kind of workload; both merges, because fields of M-Merge are null without it."""
@@ -70,6 +74,19 @@ def documents() -> dict[str, list[dict[str, Any]]]:
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],
     }
+
+
+@cache
+def of_jobs() -> list[dict[str, Any]]:
+    """Results of jobs on zones, of flows, and of a map by units."""
+    of_zones = pumice.preset("tiny").with_(ftl={"kind": "zns", "over_provisioning": 0.3, "zns": {"interface": "zones"}})
+    jobs = [of_zones.with_(workload={"kind": kind, "requests": 3000}) for kind in ZONE_JOBS]
+    flows = pumice.preset("tiny").with_sets(
+        [("workload.flow.0.kind", "uniform"), ("workload.flow.1.kind", "zipf")], "test"
+    )
+    units = {"kind": "page", "over_provisioning": 0.3, "map_unit_bytes": 4096}
+    mapped = pumice.preset("tiny").with_(ftl=units, timing={"copyback": False}, geometry={"page_bytes": 16384})
+    return [pumice.run(spec).to_dict() for spec in (*jobs, flows, mapped)]
 
 
 @pytest.fixture
@@ -104,7 +121,7 @@ def test_every_field_of_a_trace_is_described(traced: dict[str, Any]) -> None:
 
 def test_every_path_exists(traced: dict[str, Any]) -> None:
     by_kind = documents() | {"trace": [traced]}
-    everywhere = [document for of_kind in by_kind.values() for document in of_kind]
+    everywhere = [document for of_kind in by_kind.values() for document in of_kind] + of_jobs()
     for kind, path in rows():
         found = {leaf for document in by_kind.get(kind or "", everywhere) for leaf, _ in leaves(document)}
         there = any(leaf.startswith(path[:-1]) for leaf in found) if path.endswith(".*") else path in found
@@ -119,7 +136,7 @@ def test_no_path_is_described_twice() -> None:
 def test_the_tables_of_the_page_are_those_of_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert with_tables(page) == page, "run: python -m pumice.results.fields docs/RESULTS.md"
-    torn = page.replace("| `host.iops` |", "| `host.ipos` |", 1)
+    torn = page.replace("| `host.iops`,", "| `host.ipos`,", 1)
     assert with_tables(torn) == page
 
 

@@ -32,6 +32,13 @@ AGED = TINY.with_(
     run={"max_requests": 500},
 )
 
+#: A device whose collection keeps most of the over-provisioning free.
+KEPT = TINY.with_(
+    ftl={"kind": "page", "over_provisioning": 0.25, "gc_free_threshold": 0.2},
+    initial={"age_writes": 1.0},
+    run={"max_requests": 2000},
+)
+
 #: Reads that come so fast that most erases meet some.
 FAST = {"mean_interarrival_us": 400.0, "read_fraction": 0.9, "requests": 60_000}
 
@@ -99,8 +106,23 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
     ),
     "less_than_a_sector": (
         replayed("sectors.txt", "0 W 0 8\n0.5 R 8 16\n", columns="time=0:s,op=1,offset=2:sectors,size=3"),
-        ("12.0 bytes in the mean", "size=3:sectors"),
+        ("12.0 bytes on average", "size=3:sectors"),
         replayed("sectors.txt", "0 W 0 8\n0.5 R 8 16\n", columns="time=0:s,op=1,offset=2:sectors,size=3:sectors"),
+    ),
+    "times_unused": (
+        replayed("dated.csv", DATED).with_(host={"mode": "closed-loop", "queue_depth": 3}),
+        ("times of the trace are not used", "keeps 3 requests under way", 'host.mode = "open-loop"'),
+        replayed("dated.csv", DATED),
+    ),
+    "units_assumed": (
+        replayed("bare.txt", "0 W 0 4096\n0.5 R 8 8192\n", columns="time=0:s,op=1,offset=2:sectors,size=3"),
+        ("read as bytes", ": size=3; size=3:sectors would count 512 bytes each"),
+        replayed("bare.txt", "0 W 0 4096\n0.5 R 8 8192\n", columns="time=0:s,op=1,offset=2:sectors,size=3:bytes"),
+    ),
+    "spare_kept_free": (
+        KEPT,
+        ("keeps 20 % of the blocks free", "of the 25 % that", "to 0.025 or so"),
+        KEPT.with_(ftl={"gc_free_threshold": 0.05}),
     ),
     "corrupt": (
         # Partial erases that do not look at what they disturb.
@@ -113,7 +135,7 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
 
 def test_writes_in_the_buffer_take_the_time_of_the_link() -> None:
     spec = CAUSES["writes_end_in_the_buffer"][0].with_(host={"link_mb_per_s": 1000.0})
-    assert "that of the link, 8.2 µs in the mean" in (said("writes_end_in_the_buffer", spec) or "")
+    assert "that of the link, 8.2 µs on average" in (said("writes_end_in_the_buffer", spec) or "")
     assert said("writes_end_in_the_buffer", spec.with_(run={"timed": False})) is None
 
 

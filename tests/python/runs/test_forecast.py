@@ -97,7 +97,7 @@ def test_the_pieces_of_a_bar_are_shown_whole_or_not_at_all(room: int, text: str)
 
 
 def test_the_pace_of_a_run_is_told_by_its_usual_steps() -> None:
-    """Two seconds of filling and five of starting anew after a power cut come once."""
+    """Two seconds of filling and five of recovery after a power cut come once."""
     pace = Pace()
     for elapsed_s, share in [(2.0, 0.0), (3.0, 0.1), (4.0, 0.2), (9.0, 0.2)]:
         pace.note(elapsed_s, share)

@@ -314,3 +314,15 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["once", "['done', 'done']"]
     assert done.stderr == ""
+
+
+def test_resume_says_why_nothing_was_reused(command: Command, tmp_path: Path) -> None:
+    """After a change of the spec all ran again without a word, beside the old results."""
+    sweep = tmp_path / "sweep.toml"
+    text = 'preset = "tiny"\n[run]\nmax_requests = 50\n[vary]\n"seed" = [1, 2]\n'
+    sweep.write_text(text)
+    assert "stored" not in command("sweep", "sweep.toml", "--out", "out").stderr
+    assert "stored" not in command("sweep", "sweep.toml", "--out", "out", "--resume").stderr
+    sweep.write_text(text.replace("50", "60"))
+    done = command("sweep", "sweep.toml", "--out", "out", "--resume")
+    assert "2 stored results are of other runs: spec, trace or pumice itself changed since; they stay" in done.stderr

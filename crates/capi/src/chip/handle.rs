@@ -47,7 +47,7 @@ pub type OnRefusal = unsafe extern "C" fn(context: *mut c_void, status: c_int, t
 /// `pumice_chip`.
 pub struct ChipHandle {
     chip: Chip,
-    /// Of the last call that failed, ended by a 0.
+    /// Message of the last call that failed, ended by a 0.
     message: Vec<u8>,
     rule: Vec<u8>,
     notes: Vec<u8>,
@@ -62,6 +62,11 @@ impl ChipHandle {
     pub fn new(chip: Chip, on_refusal: Option<OnRefusal>, context: *mut c_void) -> ChipHandle {
         let notes = c_text(&chip.notes().join("\n"));
         ChipHandle { chip, message: vec![0], rule: vec![0], notes, on_refusal, context, is_broken: false }
+    }
+
+    /// The chip itself.
+    pub fn chip(&mut self) -> &mut Chip {
+        &mut self.chip
     }
 
     /// The text of the last failure, its rule, and the notes on the spec, each ended by a 0.

@@ -4,15 +4,16 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::catch_unwind;
 use std::ptr;
 
-use pumice_chip::Chip;
+use pumice_chip::{Chip, Illegal, PagePrograms};
 use pumice_config::SpecSource;
+use pumice_types::Choice;
 
 use super::handle::{ChipHandle, ChipStatus, OnRefusal};
 use crate::InterfaceVersion;
 use crate::foreign;
 
 /// Version of the interface: `PUMICE_CHIP_VERSION`.
-pub const CHIP_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
+pub const CHIP_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
 
 /// `pumice_chip_options`.
 #[derive(Clone, Copy)]
@@ -32,7 +33,21 @@ pub struct ChipOptions {
     pub on_refusal: Option<OnRefusal>,
     /// Handed to it.
     pub context: *mut c_void,
+    /// Programs of a page between two erases; 0: one. Since 1.1, like all below.
+    pub page_programs: u32,
+    /// Pages between two of the same cells; 0: one.
+    pub pair_distance: u32,
+    /// What becomes of illegal operations.
+    pub illegal: u32,
+    /// Zero.
+    pub reserved: u32,
 }
+
+/// Bytes of the options of version 1.0.
+const OLDEST_OPTIONS: usize = std::mem::offset_of!(ChipOptions, page_programs);
+
+/// `PUMICE_CHIP_BYTE_PROGRAMS`.
+pub const BYTE_PROGRAMS: u32 = u32::MAX;
 
 /// Version of the library.
 #[unsafe(no_mangle)]
@@ -88,12 +103,18 @@ unsafe fn open(options: *const ChipOptions) -> Result<ChipHandle, (ChipStatus, S
     CHIP_VERSION
         .check("pumice_chip.h", InterfaceVersion::from_code(version))
         .map_err(|text| (ChipStatus::BadVersion, text))?;
-    if (size as usize) < size_of::<ChipOptions>() {
+    if (size as usize) < OLDEST_OPTIONS {
         let text = format!("options has {size} bytes; version {CHIP_VERSION} has {}", size_of::<ChipOptions>());
         return Err(misuse(text));
     }
-    // SAFETY: the caller promises as many bytes as `size` says, and these are all of them.
-    let options = unsafe { options.read_unaligned() };
+    let mut whole = std::mem::MaybeUninit::<ChipOptions>::zeroed();
+    let bytes = (size as usize).min(size_of::<ChipOptions>());
+    // SAFETY: the caller promises as many bytes as `size` says. What an older caller does not have is zero, which every
+    // member of the options allows.
+    let options = unsafe {
+        ptr::copy_nonoverlapping(options.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), bytes);
+        whole.assume_init()
+    };
     // SAFETY: each is null or a text that ends with a 0, by the caller's promise.
     let (preset, spec, spec_name) = unsafe {
         (
@@ -103,11 +124,28 @@ unsafe fn open(options: *const ChipOptions) -> Result<ChipHandle, (ChipStatus, S
         )
     };
     let source = SpecSource { preset, spec_text: spec, spec_name, ..SpecSource::default() };
-    match catch_unwind(|| Chip::open(&source)) {
+    let own = own_options(&options).map_err(misuse)?;
+    match catch_unwind(|| Chip::open_with(&source, own)) {
         Ok(Ok(chip)) => Ok(ChipHandle::new(chip, options.on_refusal, options.context)),
         Ok(Err(error)) => Err((ChipStatus::BadSpec, error.to_string())),
         Err(_) => Err((ChipStatus::Internal, "a fault of the library while the chip was opened".into())),
     }
+}
+
+/// What the options say beside the spec.
+fn own_options(options: &ChipOptions) -> Result<pumice_chip::ChipChoices, String> {
+    let ChipOptions { page_programs, pair_distance, illegal, .. } = *options;
+    let programs = match page_programs {
+        BYTE_PROGRAMS => PagePrograms::Bytes,
+        times => PagePrograms::Times(times.max(1)),
+    };
+    let distance =
+        u16::try_from(pair_distance.max(1)).map_err(|_| format!("pair_distance = {pair_distance} is too large"))?;
+    let highest = Illegal::ALL.len() - 1;
+    let illegal = Illegal::ALL
+        .get(illegal as usize)
+        .ok_or_else(|| format!("illegal = {illegal} is no enum pumice_chip_illegal; allowed: 0 to {highest}"))?;
+    Ok(pumice_chip::ChipChoices { programs, pair_distance: distance, illegal: *illegal })
 }
 
 /// Closes a chip.

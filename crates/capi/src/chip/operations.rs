@@ -62,6 +62,28 @@ pub unsafe extern "C" fn pumice_chip_read(
     }
 }
 
+/// Reads a part of a page's data.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_read_at(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    offset: usize,
+    data: *mut c_void,
+    data_bytes: usize,
+) -> c_int {
+    let rooms = [(data, data_bytes), (std::ptr::null_mut(), 0)];
+    // SAFETY: the promises of this function's caller.
+    unsafe {
+        call(chip, |chip| {
+            read_into(chip, [block, page], rooms, |chip, page, data, _| chip.read_at(page, offset, data).map(drop))
+        })
+    }
+}
+
 /// Reads a page without any code.
 ///
 /// # Safety
@@ -143,6 +165,29 @@ pub unsafe extern "C" fn pumice_chip_program(
         // SAFETY: the same.
         let oob = unsafe { foreign::bytes(oob, oob_bytes, "oob") }.map_err(misuse)?;
         chip.program(page, data, oob)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Programs a part of a page's data.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_program_at(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    offset: usize,
+    data: *const c_void,
+    data_bytes: usize,
+) -> c_int {
+    let work = |chip: &mut Chip| {
+        let page = chip.page(block, page)?;
+        // SAFETY: the promises of this function's caller.
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(misuse)?;
+        chip.program_at(page, offset, data)
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }

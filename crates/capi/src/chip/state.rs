@@ -3,6 +3,7 @@
 //! The callers of all functions promise what those of the operations promise; that is what `SAFETY` refers to.
 
 use std::ffi::{c_char, c_int};
+use std::path::Path;
 
 use pumice_chip::{Chip, ChipCounts, ChipFailure, ChipSnapshot, CutOutcome};
 use pumice_types::{Choice, Time};
@@ -46,10 +47,11 @@ pub struct CChipCounts {
     pub uncorrectable: u64,
     pub failed: u64,
     pub cuts: u64,
+    pub illegal: u64,
 }
 
 // `foreign::put_sized` copies the bytes of these structs, so there may be no padding among them.
-const _: () = assert!(size_of::<CChipInfo>() == 8 * 4 && size_of::<CChipCounts>() == 2 * 4 + 13 * 8);
+const _: () = assert!(size_of::<CChipInfo>() == 8 * 4 && size_of::<CChipCounts>() == 2 * 4 + 14 * 8);
 
 fn misuse(text: String) -> ChipFailure {
     ChipFailure::Usage(text)
@@ -131,8 +133,7 @@ pub unsafe extern "C" fn pumice_chip_get_info(chip: *const ChipHandle, info: *mu
 pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts: *mut CChipCounts) -> c_int {
     let work = |chip: &mut Chip| {
         let ChipCounts { operations, reads, oob_reads, programs, copies, block_erases, .. } = *chip.counts();
-        let ChipCounts { partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts, .. } =
-            *chip.counts();
+        let ChipCounts { partial_erases, sub_block_erases, read_retries, uncorrectable, failed, .. } = *chip.counts();
         let found = CChipCounts {
             size: 0,
             powered: chip.is_powered().into(),
@@ -148,7 +149,8 @@ pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts:
             read_retries,
             uncorrectable,
             failed,
-            cuts,
+            cuts: chip.counts().cuts,
+            illegal: chip.counts().illegal,
         };
         // SAFETY: the promises of this function's caller; there is no padding.
         unsafe { foreign::put_sized(counts, found, "counts") }.map_err(misuse)
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn pumice_chip_is_bad(chip: *mut ChipHandle, block: u32, b
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pumice_chip_mark_bad(chip: *mut ChipHandle, block: u32) -> c_int {
     // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).map(|block| chip.mark_bad(block))) }
+    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.mark_bad(block))) }
 }
 
 /// Makes a block go bad.
@@ -242,6 +244,66 @@ pub unsafe extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }
+}
+
+/// Declares entry points that tell a chip a number.
+macro_rules! tell_number {
+    ($($(#[$doc:meta])* $name:ident => $method:ident($number:ident);)+) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See the module.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(chip: *mut ChipHandle, $number: u64) -> c_int {
+                let work = |chip: &mut Chip| {
+                    chip.$method($number);
+                    Ok(())
+                };
+                // SAFETY: the promises of this function's caller.
+                unsafe { call(chip, work) }
+            }
+        )+
+    };
+}
+
+tell_number! {
+    /// Plans a failure.
+    pumice_chip_fail_after => fail_after(after);
+    /// Plans that what a cut left has its time.
+    pumice_chip_settle_after => settle_after(after);
+    /// Begins random outcomes anew.
+    pumice_chip_draw_from => draw_from(number);
+}
+
+/// Declares entry points that take a chip to a file or back.
+macro_rules! keep_in_file {
+    ($($(#[$doc:meta])* $name:ident => $method:ident;)+) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See the module. `path` is null or a text that ends with a 0.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(chip: *mut ChipHandle, path: *const c_char) -> c_int {
+                let work = |chip: &mut Chip| {
+                    // SAFETY: the promise of this function's caller.
+                    let path = unsafe { foreign::text(path, "path") }.map_err(misuse)?;
+                    let path = path.ok_or_else(|| misuse("path is a null pointer".into()))?;
+                    chip.$method(Path::new(&path))
+                };
+                // SAFETY: the promises of this function's caller.
+                unsafe { call(chip, work) }
+            }
+        )+
+    };
+}
+
+keep_in_file! {
+    /// Writes a chip into a file.
+    pumice_chip_save => save;
+    /// Reads a chip from a file.
+    pumice_chip_load => load;
 }
 
 /// Declares entry points that only tell a chip something.

@@ -1,4 +1,4 @@
-//! A translation layer whose functions are C, at work in one run.
+//! A translation layer of functions in C, at work in one run.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};

@@ -210,7 +210,12 @@ fn c_value(key: &Key, value: Option<&Value>) -> CValue {
     let plain = CValue { given: u32::from(value.is_some()), ..CValue::default() };
     let place = |name: &str| match key.shape {
         ValueKind::Choice(names) => names.iter().position(|known| *known == name).unwrap_or(0) as i64,
-        ValueKind::Int | ValueKind::Float | ValueKind::Bool | ValueKind::Text | ValueKind::Floats => 0,
+        ValueKind::Int
+        | ValueKind::Float
+        | ValueKind::Bool
+        | ValueKind::Text
+        | ValueKind::Floats
+        | ValueKind::FloatOrFloats => 0,
     };
     match value {
         Some(Value::Int(whole)) => CValue { whole: *whole, ..plain },

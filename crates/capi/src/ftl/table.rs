@@ -35,7 +35,7 @@ pub const SWITCH: u32 = 2;
 /// `PUMICE_FTL_CHOICE`
 pub const CHOICE: u32 = 3;
 
-/// What plug-ins may plan, by the operation's number: on whose behalf it then runs.
+/// The cause of each operation that plug-ins may plan, by its number.
 pub const CAUSES: [Option<Cause>; 8] = {
     let mut causes = [None; 8];
     causes[FlashOp::Read as usize] = Some(Cause::Host);
@@ -69,7 +69,7 @@ pub struct CCommand {
     pub version: u8,
     /// What it does, a place in [`CAUSES`].
     pub op: u8,
-    /// On whose behalf.
+    /// Cause: what the command is for.
     pub cause: u8,
     /// Zero.
     pub reserved_1: u8,
@@ -140,9 +140,9 @@ pub struct CKey {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct CValue {
-    /// Of a number.
+    /// Value of a number.
     pub number: f64,
-    /// Of whole numbers, switches and choices.
+    /// Value of a whole number, a switch or a choice.
     pub whole: i64,
     /// Whether there is a value.
     pub given: u32,
@@ -180,7 +180,7 @@ pub struct CLayerDevice {
     pub bad_blocks_per_plane: u32,
     /// Bad blocks.
     pub bad_block: *const u32,
-    /// How many.
+    /// Number of bad blocks.
     pub bad_blocks: u64,
     /// Share that the host shall not address.
     pub over_provisioning: f64,
@@ -254,13 +254,13 @@ pub type Tells<T> = unsafe extern "C" fn(*mut c_void) -> T;
 pub struct CLayer {
     /// Version of the interface that it was built for.
     pub version: u32,
-    /// Its size.
+    /// Size of the struct.
     pub size: u32,
     /// Name.
     pub name: *const c_char,
     /// Keys.
     pub key: *const CKey,
-    /// How many.
+    /// Number of keys.
     pub keys: u64,
     /// Logical pages.
     pub capacity: Option<ForDevice<u64>>,

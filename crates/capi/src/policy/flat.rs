@@ -15,13 +15,13 @@ pub type FlatErase = unsafe extern "C" fn(u32, u64, u64, u64, u32, u32, u32) -> 
 /// Addresses of functions; 0 where a decision has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Addresses {
-    /// Of a [`FlatPlane`] that names victims.
+    /// Address of a [`FlatPlane`] that names victims.
     pub victim: usize,
-    /// Of a [`FlatPage`] that names streams.
+    /// Address of a [`FlatPage`] that names streams.
     pub placement: usize,
-    /// Of a [`FlatErase`] that decides suspensions.
+    /// Address of a [`FlatErase`] that decides suspensions.
     pub suspend: usize,
-    /// Of a [`FlatPlane`] that names blocks to move.
+    /// Address of a [`FlatPlane`] that names blocks to move.
     pub wear_swap: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The structures of `pumice_policy.h`, and a policy whose decisions are functions of C.
+//! The structures of `pumice_policy.h`, and a policy that decides by functions of C.
 
 use std::ffi::{c_char, c_void};
 
@@ -44,7 +44,7 @@ pub struct CPlane {
     pub block: *const BlockRow,
     /// The oldest block of each count.
     pub oldest: *const u32,
-    /// Its age.
+    /// Ages of the blocks named in `oldest`.
     pub age: *const f64,
 }
 
@@ -56,7 +56,7 @@ pub struct CErase {
     pub now_ns: u64,
     /// Done where it would stop.
     pub done_ns: u64,
-    /// All of it.
+    /// Time of the whole erase.
     pub total_ns: u64,
     /// Which die.
     pub die: u32,
@@ -76,7 +76,7 @@ pub struct CPage {
     pub now: u64,
     /// The logical page.
     pub lpn: u32,
-    /// Its plane.
+    /// Plane of the page.
     pub plane: u32,
     /// Stream of the block that it is copied from, or [`FROM_HOST`].
     pub copied_from: u32,
@@ -97,7 +97,7 @@ pub type AboutErase = unsafe extern "C" fn(*mut c_void, *const CErase) -> u32;
 pub struct CPolicy {
     /// Version of the interface that it was built for.
     pub version: u32,
-    /// Its size.
+    /// Size of the struct.
     pub size: u32,
     /// Name.
     pub name: *const c_char,
@@ -145,7 +145,7 @@ pub struct CDecisions {
 }
 
 impl CPolicy {
-    /// Its decisions.
+    /// The decisions that the policy makes.
     pub fn functions(&self) -> CFunctions {
         CFunctions {
             destroy: self.destroy,

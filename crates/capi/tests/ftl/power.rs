@@ -64,9 +64,9 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "programs",
         "-DRECOVER_PROGRAMS",
-        "plug-in \"broken\": planned Program to start anew with; allowed: copies and erases",
+        "plug-in \"broken\": planned Program to recover with; allowed: copies and erases",
     ),
-    ("reads", "-DRECOVER_READS", "plug-in \"broken\": planned Read to start anew with; allowed: copies and erases"),
+    ("reads", "-DRECOVER_READS", "plug-in \"broken\": planned Read to recover with; allowed: copies and erases"),
     ("erases", "-DRECOVER_ERASES_NOWHERE", "plug-in \"broken\": planned Erase at block 4096 page 0; the device has"),
     ("overflows", "-DRECOVER_OVERFLOWS", "plug-in \"broken\": planned 131073 commands in one call; allowed: 131072"),
     // It takes every block for blank.
@@ -101,7 +101,7 @@ fn t486_without_a_recovery_a_plug_in_is_refused_cuts_in_one_line() {
         assert!(text.starts_with("ftl.recovery = \"scan\" needs ftl.kind = \"nftl\" | \"page\" | "), "{text}");
         assert!(text.ends_with(", found \"plugin:broken\"") && !text.contains('\n'), "{text}");
         let text = refused(layer.clone(), &[("power.cuts", "3")]);
-        assert!(text.starts_with("power.cuts needs a layer that can start anew, found ftl.kind = \"plugin:broken\""));
+        assert!(text.starts_with("power.cuts needs a layer that can recover, found ftl.kind = \"plugin:broken\""));
         let sets = [("ftl.kind", "plugin:broken"), ("workload.requests", "300"), ("initial.fill", "0.0")];
         assert!(document(&[LOAD, &sets].concat(), &[layer]).is_ok(), "else it works");
     }

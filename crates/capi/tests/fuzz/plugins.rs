@@ -49,7 +49,7 @@ impl Random {
 /// A log that never collects, and now and then lies.
 struct Liar {
     random: Random,
-    /// Of so many calls one lies.
+    /// One call in so many lies.
     honest: u64,
     pages_per_block: u32,
     next: u32,

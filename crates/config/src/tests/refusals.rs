@@ -129,7 +129,7 @@ fn t063_a_layer_refuses_what_would_make_it_another_device() {
     error(&with(&[("ftl.merge", "m-merge-budgeted")]), &["needs ftl.kind = \"superblock-pen\", found \"nftl\""]);
 }
 
-/// A page-level FTL that starts anew by scanning, with one key more.
+/// A page-level FTL that recovers by scanning, with one key more.
 fn recovers(key: &str, value: &str) -> SpecSource {
     let sets = [("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("ftl.recovery", "scan"), (key, value)];
     let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
@@ -137,7 +137,7 @@ fn recovers(key: &str, value: &str) -> SpecSource {
 }
 
 #[test]
-fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
+fn t066_what_cannot_recover_after_a_power_cut_is_refused() {
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
     Config::resolve(&recovers("workload.trim_fraction", "0.1")).expect("trims are written down");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
@@ -176,7 +176,7 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
 }
 
 #[test]
-fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
+fn t066_what_stands_in_the_way_of_recovery_is_refused() {
     error(
         &recovers("output.command_log", "true"),
         &["ftl.recovery = \"scan\" needs output.command_log = false, found true"],

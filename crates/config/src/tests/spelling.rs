@@ -86,3 +86,137 @@ fn t062_an_alias_sets_what_it_stands_for_and_says_so() {
     let notes = without_effect(&source, &config).expect("resolved");
     assert_eq!(notes, ["ftl.kind = \"dftl\" stands for ftl.kind = \"page\" with ftl.map_place = \"cached\""]);
 }
+
+/// Keys as users of other tools type them, and what the answer must name.
+const TYPED_ELSEWHERE: &[(&str, &str)] = &[
+    ("timing.t_read_us", "'timing.t_r_us'"),
+    ("timing.t_prog", "'timing.t_prog_us'"),
+    ("read_latency", "'timing.t_r_us'"),
+    ("program_latency", "'timing.t_prog_us'"),
+    ("flash.erase_latency", "'timing.t_bers_us'"),
+    ("ftl.gc_threshold", "'ftl.gc_free_threshold'"),
+    ("gc_exec_threshold", "'ftl.gc_free_threshold'"),
+    ("op_ratio", "'ftl.over_provisioning'"),
+    ("overprovisioning", "'ftl.over_provisioning'"),
+    ("ftl.op", "'ftl.spare_over_user'"),
+    ("block_pages", "'geometry.pages_per_block'"),
+    ("geometry.pages", "'geometry.pages_per_block'"),
+    ("geometry.blocks", "'geometry.blocks_per_plane'"),
+    ("channel_count", "'geometry.channels'"),
+    ("chips", "'geometry.chips_per_channel'"),
+    ("geometry.dies", "'geometry.dies_per_chip'"),
+    ("planes", "'geometry.planes_per_die'"),
+    ("page_size", "'geometry.page_bytes'"),
+    ("block_size", "'workload.request_bytes'"),
+    ("queue_depth", "'host.queue_depth'"),
+    ("iodepth", "'host.queue_depth'"),
+    ("bs", "'workload.request_bytes'"),
+    ("workload.rw", "'workload.kind'"),
+    ("numjobs", "'host.queues'"),
+    ("seed_random", "'seed'"),
+    ("cache_size", "'host.write_buffer_kib'"),
+    ("write_cache", "'host.write_buffer_kib'"),
+    ("address_mapping", "'ftl.kind'"),
+    ("CMT_Capacity", "'ftl.map_cache_entries'"),
+    ("Plane_Allocation_Scheme", "'ftl.allocation_order'"),
+    ("preemptible_gc", "ftl.gc_mode = \"preemptible\""),
+    ("erase.suspend", "'erase.suspension'"),
+    ("tlc", "'geometry.bits_per_cell'"),
+    ("cell_type", "'geometry.bits_per_cell'"),
+];
+
+/// Every name leads to the key that is meant or to a reason, whatever section it is typed in.
+#[test]
+fn t058_names_of_other_tools_lead_to_the_key_that_is_meant() {
+    for &(path, meant) in TYPED_ELSEWHERE {
+        let found = Config::resolve(&with_set(path, "2")).expect_err("no key of ours").0;
+        assert!(found.contains(meant), "{path}: {found}");
+    }
+    error(&source("[flash]\nt_read_us = 40"), &["my.toml:1", "[timing] for the times"]);
+}
+
+/// A name that has become a key, or a key that is gone, would lead astray.
+#[test]
+fn t058_every_name_leads_to_a_key_that_exists_and_is_none_itself() {
+    let mut seen = Vec::new();
+    for (names, meant) in synonyms::NAMES {
+        if let synonyms::Meant::Key(key) = meant {
+            assert!(table::lookup(key).is_ok(), "{key} is no key");
+        }
+        for name in names.split(' ') {
+            assert!(!seen.contains(&name), "{name} is there twice");
+            assert!(synonyms::instead_of(name).is_some() && table::lookup(name).is_err(), "{name}");
+            seen.push(name);
+        }
+    }
+}
+
+#[test]
+fn t059_numbers_take_units_on_the_command_line() {
+    let read = [
+        ("workload.request_bytes", "4k", 4096.0),
+        ("workload.request_bytes", "8KiB", 8192.0),
+        ("host.write_buffer_kib", "64m", 65_536.0),
+        ("host.write_buffer_kib", "2GiB", 2_097_152.0),
+        ("timing.t_r_us", "900ns", 0.9),
+        ("timing.t_prog_us", "0.6 ms", 600.0),
+        ("timing.t_prog_us", "1e3us", 1000.0),
+        ("output.time_series_s", "100ms", 0.1),
+        ("ftl.over_provisioning", "7%", 0.07),
+        ("workload.requests", "1e6", 1_000_000.0),
+        ("geometry.capacity_gib", "64GB", 59.604_644_775_390_625),
+    ];
+    for (path, text, number) in read {
+        let mut asked = with_set(path, text);
+        asked.preset = Some("pen-1tb".into());
+        let key = table::lookup(path).expect("a key");
+        let found = values_of(&asked)[key.path].clone();
+        let found: f64 = found.to_string().parse().expect("a number");
+        assert!((found - number).abs() <= 1e-9 * number, "{path} = {text}: {found}");
+    }
+    for (path, text) in [("workload.request_bytes", "4us"), ("timing.t_r_us", "4k"), ("workload.requests", "4k")] {
+        error(&with_set(path, text), &["--set", path, "is not allowed; allowed: a"]);
+    }
+}
+
+fn values_of(source: &SpecSource) -> Values {
+    sources::values(source).expect("values")
+}
+
+#[test]
+fn t059_a_text_where_a_number_is_due_says_so() {
+    error(
+        &source("[geometry]\npages_per_block = \"64\""),
+        &["my.toml:2", "geometry.pages_per_block = \"64\" is a text, where a number is due; write 64"],
+    );
+    error(&source("[workload]\nrequest_bytes = \"4k\""), &["is a text, where a number is due; write 4096"]);
+}
+
+#[test]
+fn t059_microseconds_that_were_meant_as_seconds_are_refused() {
+    error(&with_set("timing.t_prog_us", "0.0009"), &["--set", "0.0009 is less than a nanosecond", "microseconds"]);
+    assert!(Config::resolve(&with_set("timing.t_prog_us", "900ns")).is_ok());
+}
+
+#[test]
+fn t059_a_percentage_is_told_its_share() {
+    error(&with_set("ftl.over_provisioning", "7"), &["ftl.over_provisioning = 7 is not allowed", "; 7 % are 0.07"]);
+    error(&with_set("workload.read_fraction", "70"), &["; 70 % are 0.7"]);
+}
+
+#[test]
+fn over_provisioning_has_a_name_for_spare_over_user() {
+    let found = |sets: &[(&str, &str)]| {
+        let sets = sets.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect();
+        let shared = Config::resolve(&SpecSource { sets, ..SpecSource::default() }).expect("valid").ftl.shared;
+        (shared.over_provisioning, shared.spare_over_user.expect("it is filled in"))
+    };
+    let near = |(raw, user): (f64, f64), (a, b): (f64, f64)| (raw - a).abs() < 1e-9 && (user - b).abs() < 1e-9;
+    assert!(near(found(&[("ftl.spare_over_user", "0.25")]), (0.2, 0.25)));
+    assert!(near(found(&[("ftl.over_provisioning", "0.2")]), (0.2, 0.25)));
+    assert!(near(found(&[("ftl.spare_over_user", "0.1"), ("ftl.over_provisioning", "0.2")]), (0.2, 0.25)));
+    assert!(near(found(&[("ftl.over_provisioning", "0.2"), ("ftl.spare_over_user", "100%")]), (0.5, 1.0)));
+    let (raw, user) = found(&[("ftl.over_provisioning", "0.127")]);
+    let again = found(&[("ftl.over_provisioning", "0.127"), ("ftl.spare_over_user", &format!("{user:?}"))]);
+    assert_eq!(again, (raw, user), "a resolved spec is resolved to itself");
+}

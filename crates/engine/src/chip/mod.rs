@@ -38,7 +38,7 @@ pub struct Chips {
 }
 
 impl Chips {
-    /// These chips; nothing is under way.
+    /// Chips with nothing under way.
     pub fn new(checked: CheckedArray, eraser: Option<Eraser>, retry: Option<ReadRetry>, timing: FlashTiming) -> Chips {
         let restarts = RestartTotals::default();
         Chips {
@@ -165,7 +165,7 @@ impl Chips {
         };
         let leaf = self.checked.array.leaf_of(page.page);
         let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.leaf_pec(page.block.0, leaf));
-        retry.note(page.page, pec)
+        retry.note(self.checked.array.config().geometry.page_number(page.page), pec)
     }
 
     /// Executes one command without a clock. An erase wears its block as it would with one, a read

@@ -8,7 +8,7 @@ use crate::metrics::{LatencyParts, Stage};
 /// Tokens from here on name an access; below, a request.
 const FIRST_TOKEN: u32 = 1 << 31;
 
-/// Who waits for a page access.
+/// What waits for a page access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// A page of this request.
@@ -34,7 +34,7 @@ impl Waits {
 /// One page access.
 #[derive(Clone, Copy, Debug)]
 pub struct PageAccess {
-    /// Who waits for it.
+    /// What waits for the access.
     pub waits: Waits,
     /// The page.
     pub lpn: Lpn,
@@ -66,6 +66,11 @@ impl PageAccess {
     /// Gives the access what its request says of writes.
     pub fn of(self, request: &HostRequest) -> PageAccess {
         PageAccess { fua: request.fua, stream: request.stream, ..self }
+    }
+
+    /// Makes the access one that is done only when its page is programmed, if so.
+    pub fn through(self, fua: bool) -> PageAccess {
+        PageAccess { fua, ..self }
     }
 
     /// Sends the access to a stream of the host.
@@ -131,6 +136,12 @@ impl AccessTable {
     /// Where the time of the access with this token went so far.
     pub fn parts(&mut self, token: u32) -> &mut LatencyParts {
         &mut self.parts[(token - FIRST_TOKEN) as usize]
+    }
+
+    /// Programs of buffered pages that are under way are to be on flash before they count as done.
+    pub fn force_buffered(&mut self) {
+        let is_buffered = |access: &&mut PageAccess| matches!(access.waits, Waits::Buffer(_));
+        self.table.iter_mut().filter(is_buffered).for_each(|access| access.fua = true);
     }
 
     /// Forgets an access that is done.

@@ -13,21 +13,21 @@ struct BufferedPage {
     mask: u64,
     /// The stream that the host named last.
     stream: u8,
-    /// Its program is on the way; a write to the page makes a new entry.
+    /// The page's program is on the way; a write to the page makes a new entry.
     flushing: bool,
     /// Number of writes to the page so far. Entries of the write order with a smaller number are outdated and
     /// skipped.
     written: u64,
     /// Number of its program in the order in which programs begin.
     program: u64,
-    /// Its program has been given its place in flash, behind the read of the old copy if there was one.
+    /// The page's program has its place in flash, behind the read of the old copy if there was one.
     is_placed: bool,
 }
 
 /// A page of the buffer that is to be programmed now.
 #[derive(Clone, Copy, Debug)]
 pub struct DuePage {
-    /// Its entry.
+    /// The page's entry in the buffer.
     pub entry: u32,
     /// The page.
     pub lpn: Lpn,

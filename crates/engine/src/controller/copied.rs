@@ -9,7 +9,7 @@ impl Controller {
     /// A controller of the same state over chips of the same state; `ftl` is its translation layer.
     pub fn copied(&self, ftl: Ftl) -> Controller {
         let Controller { ftl: _, scheduler, tally, zone_times, uncounted_commands, rules, next_number, .. } = self;
-        let Controller { plan: _, accesses, buffer, waiting, pages_done, held_back, .. } = self;
+        let Controller { plan: _, accesses, buffer, waiting, pages_done, held_back, handed_over, opened, .. } = self;
         Controller {
             ftl,
             scheduler: scheduler.clone(),
@@ -18,6 +18,7 @@ impl Controller {
             uncounted_commands: *uncounted_commands,
             rules: rules.clone(),
             next_number: *next_number,
+            handed_over: *handed_over,
             // It is emptied before each use.
             plan: Plan::with_capacity(PLAN_COMMANDS),
             accesses: accesses.clone(),
@@ -25,6 +26,8 @@ impl Controller {
             waiting: waiting.clone(),
             pages_done: pages_done.clone(),
             held_back: held_back.clone(),
+            opened: opened.clone(),
+            has_released: self.has_released,
         }
     }
 }

@@ -9,6 +9,7 @@
 mod access;
 pub(crate) mod buffer;
 mod copied;
+mod gathering;
 mod operations;
 mod stages;
 mod start;
@@ -19,7 +20,7 @@ mod wear;
 use std::collections::VecDeque;
 
 use pumice_ftl::{Ftl, Plan};
-use pumice_types::{DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
+use pumice_types::{DieId, HostRequest, Lpn, PageAddress, RecoveryFault, RequestKind, Time};
 
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
@@ -44,6 +45,8 @@ struct Rules {
     spans_dies: bool,
     /// Zone operations follow accesses.
     has_zones: bool,
+    /// Requests have the addresses of zones.
+    has_host_zones: bool,
     /// Erases can fail.
     erases_fail: bool,
     /// The layer has steps for an idle die.
@@ -52,6 +55,8 @@ struct Rules {
     ignores_flushes: bool,
     /// The write buffer outlasts power cuts.
     keeps_buffer: bool,
+    /// Mapping units gather in open pages.
+    gathers: bool,
 }
 
 /// The controller of one device.
@@ -67,6 +72,8 @@ pub struct Controller {
     pub zone_times: ZoneTimes,
     /// Flash commands of the warm-up and of ageing.
     pub(crate) uncounted_commands: u64,
+    /// Commands handed to the scheduler since somebody last asked.
+    handed_over: u64,
     rules: Rules,
     /// The number of the next command that changes flash, if spare areas keep such numbers.
     pub(crate) next_number: Option<u64>,
@@ -79,6 +86,10 @@ pub struct Controller {
     pages_done: VecDeque<u32>,
     /// What waits until programs of its page have their places.
     held_back: Vec<HeldBack>,
+    /// Pages in which units of the host have begun to gather since this was last asked.
+    pub(crate) opened: Vec<PageAddress>,
+    /// Places of the write buffer became free without a program, because their units gather in open pages.
+    has_released: bool,
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
@@ -135,6 +146,17 @@ impl Controller {
         }
     }
 
+    /// Flash commands handed to the scheduler since this was last asked.
+    pub fn take_handed_over(&mut self) -> u64 {
+        std::mem::take(&mut self.handed_over)
+    }
+
+    /// Whether mapping units gather in open pages.
+    #[inline]
+    pub fn gathers(&self) -> bool {
+        self.rules.gathers
+    }
+
     /// Whether there is a write buffer.
     #[inline]
     pub fn is_buffered(&self) -> bool {
@@ -163,7 +185,7 @@ impl Controller {
                     self.scheduler.chips.checked.array.expect(page);
                 }
             }
-            RequestKind::Trim | RequestKind::Flush => {}
+            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
         }
     }
 
@@ -187,8 +209,13 @@ impl Controller {
         }
         // The access's record is free by now, but nothing has taken its place yet.
         let Some(&mut access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
+        let parts = *self.accesses.parts(done.token);
+        if self.rules.gathers {
+            // A unit may have its place although nothing was waited for.
+            self.proceed_held_back(moment)?;
+        }
         match access.waits {
-            Waits::Request(id) => Ok(PageEnd::Staged(id, *self.accesses.parts(done.token))),
+            Waits::Request(id) => Ok(PageEnd::Staged(id, parts)),
             Waits::Buffer(entry) => {
                 self.buffered_page_ended(entry, moment)?;
                 Ok(PageEnd::Internal)
@@ -206,6 +233,12 @@ impl Controller {
         if let Some(buffer) = &mut self.buffer {
             buffer.release(entry, &mut self.pages_done);
         }
+        self.let_in(moment)?;
+        self.flush(false, moment)
+    }
+
+    /// Stores writes that waited for room in the write buffer.
+    fn let_in<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
         while let Some(&access) = self.waiting.front() {
             match self.write_to_buffer(&access, moment)? {
                 BufferedWrite::NoRoom => break,
@@ -214,7 +247,7 @@ impl Controller {
             }
             self.waiting.pop_front();
         }
-        self.flush(false, moment)
+        Ok(())
     }
 
     /// Writes a page into the buffer, if there is one with room. With force unit access its program begins at once,
@@ -234,7 +267,7 @@ impl Controller {
         let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
-            self.program(&due, moment)?;
+            self.program(&due, true, moment)?;
         }
         Ok(BufferedWrite::Programs)
     }
@@ -255,9 +288,10 @@ impl Controller {
         }
         let trims = self.write_down_trims(&Wait::for_all(request), again, moment)?;
         self.flush(true, moment)?;
+        let programs = if self.rules.gathers { self.await_open_pages(request, moment)? } else { 0 };
         let is_early = RecoveryFault::FlushDoneEarly.is_on();
         let waits = self.buffer.as_mut().is_some_and(|buffer| !is_early && buffer.wait_for_all(request));
-        Ok(trims + u32::from(waits))
+        Ok(trims + programs + u32::from(waits))
     }
 
     /// Lets the layer write down which pages were given up; `again`: also what it is writing down. Returns for how much
@@ -299,23 +333,39 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush<O: Observer>(&mut self, everything: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
-        while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
-            self.program(&due, moment)?;
+        loop {
+            while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
+                self.program(&due, false, moment)?;
+            }
+            if !std::mem::take(&mut self.has_released) {
+                break;
+            }
+            self.let_in(moment)?;
         }
-        Ok(())
+        if everything && self.rules.gathers { self.force_out_all(moment) } else { Ok(()) }
     }
 
-    /// Begins to program a buffered page.
-    fn program<O: Observer>(&mut self, due: &DuePage, moment: &mut Moment<O>) -> Result<(), SimError> {
+    /// Begins to program a buffered page; `through`: it is done only when it is on flash.
+    fn program<O: Observer>(&mut self, due: &DuePage, through: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
-        let access = access.to_stream(due.stream);
+        let access = access.to_stream(due.stream).through(through);
         let token = self.accesses.insert(access);
         moment.oracle.note_program_begun(due.lpn);
         if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(due.entry)) {
             self.held_back.push(HeldBack::Program(token, due.entry));
             return Ok(());
         }
-        self.proceed(token, moment)?;
+        self.proceed_program(token, due.entry, moment)
+    }
+
+    /// Goes on with the program of a buffered page.
+    fn proceed_program<O: Observer>(&mut self, token: u32, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+        if !self.proceed(token, moment)?
+            && let Some(buffer) = &mut self.buffer
+        {
+            buffer.release(entry, &mut self.pages_done);
+            self.has_released = true;
+        }
         Ok(())
     }
 
@@ -330,13 +380,13 @@ impl Controller {
             }
             self.held_back.remove(nth);
             match held {
-                HeldBack::Program(token, _) => drop(self.proceed(token, moment)?),
+                HeldBack::Program(token, entry) => self.proceed_program(token, entry, moment)?,
                 HeldBack::Trim(token) => self.proceed_trim(token, moment)?,
             }
             // A trim may have waited for this place.
             nth = 0;
         }
-        Ok(())
+        if self.has_released { self.flush(false, moment) } else { Ok(()) }
     }
 
     fn must_wait(&mut self, held: HeldBack) -> bool {

@@ -1,12 +1,13 @@
 //! Zone operations: what a host's zone command makes the device do behind an access, and how long that takes.
 
-use pumice_ftl::ZoneOperation;
-use pumice_types::{Lpn, RequestKind, Time};
+use pumice_ftl::{HostZones, ZoneError, ZoneOperation};
+use pumice_types::{Lpn, RequestKind, Time, ZoneCommand};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
+use crate::host::oracle::Oracle;
 use crate::metrics::KindMetrics;
 use crate::observe::Observer;
 
@@ -50,6 +51,72 @@ impl Controller {
                 access.groups_left = groups;
             }
         }
+    }
+
+    /// Whether requests have the addresses of zones.
+    #[inline]
+    pub fn has_host_zones(&self) -> bool {
+        self.rules.has_host_zones
+    }
+
+    /// The zones whose addresses requests have, if they have.
+    pub fn host_zones(&mut self) -> Option<&mut dyn HostZones> {
+        self.ftl.layer_mut().host_zones()
+    }
+
+    /// Begins a command to the zone of a page, for which the request waits. Returns for how many groups of flash commands.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn begin_zone_command<O: Observer>(
+        &mut self,
+        request: u32,
+        command: (ZoneCommand, Lpn),
+        moment: &mut Moment<O>,
+    ) -> Result<Result<u32, ZoneError>, SimError> {
+        if let Err(refusal) = self.command_zone(command, Some(request), moment.oracle, moment.observer) {
+            return Ok(Err(refusal));
+        }
+        let mut groups = 0;
+        loop {
+            self.plan.clear();
+            if self.ftl.next_operation(&mut self.plan).is_none() {
+                return Ok(Ok(groups));
+            }
+            groups += self.submit_plan(&Wait::for_all(request), moment)?;
+        }
+    }
+
+    /// Runs a command to the zone of a page without a clock.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn run_zone_command(
+        &mut self,
+        command: (ZoneCommand, Lpn),
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<Result<(), ZoneError>, SimError> {
+        match self.command_zone(command, None, oracle, observer) {
+            Ok(()) => self.run_operations_untimed(observer).map(Ok),
+            Err(refusal) => Ok(Err(refusal)),
+        }
+    }
+
+    /// Lets the layer carry out a command to a zone. What it gives up is trimmed.
+    fn command_zone(
+        &mut self,
+        (command, page): (ZoneCommand, Lpn),
+        request: Option<u32>,
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<(), ZoneError> {
+        let Some(zones) = self.ftl.layer_mut().host_zones() else { return Ok(()) };
+        for lpn in zones.command(command, page)?.map(Lpn) {
+            oracle.note_trim(lpn, request);
+            observer.gives_up(lpn);
+        }
+        Ok(())
     }
 
     /// Runs the layer's own operations without a clock.

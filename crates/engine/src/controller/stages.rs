@@ -38,7 +38,7 @@ impl Controller {
                     }
                     return Ok(matches!(written, BufferedWrite::Done));
                 }
-                RequestKind::Read | RequestKind::Trim | RequestKind::Flush => {}
+                RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
             }
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
@@ -176,10 +176,15 @@ impl Controller {
             RequestKind::Write => {
                 let version = oracle.next_version(lpn, access.waits.request());
                 self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan)?;
+                if self.rules.gathers {
+                    self.note_gathering(access)?;
+                }
             }
             RequestKind::Read => {
                 let found = self.ftl.read(lpn, oracle.version(lpn), &mut self.plan);
                 if found {
+                    // A unit that still gathers is in RAM.
+                    self.tally.counts.buffer_hits += u64::from(self.rules.gathers && self.plan.commands.is_empty());
                     return Ok(());
                 }
                 self.raise_fault()?;
@@ -198,7 +203,7 @@ impl Controller {
                     trims.keep_trims(&mut self.plan)?;
                 }
             }
-            RequestKind::Flush => unreachable!("a flush has no pages"),
+            RequestKind::Flush | RequestKind::Zone(_) => unreachable!("a flush or zone command has no pages"),
         }
         Ok(())
     }

@@ -27,10 +27,12 @@ impl Controller {
             loads_map: ftl.layer_mut().map_loads().is_some(),
             spans_dies: conduct.spans_dies,
             has_zones: ftl.layer_mut().zone_operations().is_some(),
+            has_host_zones: ftl.layer_mut().host_zones().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: conduct.works_when_idle,
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
             keeps_buffer: false,
+            gathers: ftl.layer_mut().open_pages().is_some(),
         };
         let mut controller = Controller {
             ftl,
@@ -38,6 +40,7 @@ impl Controller {
             tally: CommandTally::default(),
             zone_times: ZoneTimes::default(),
             uncounted_commands: 0,
+            handed_over: 0,
             rules,
             next_number: None,
             plan: Plan::with_capacity(PLAN_COMMANDS),
@@ -46,6 +49,8 @@ impl Controller {
             waiting: VecDeque::new(),
             pages_done: VecDeque::new(),
             held_back: Vec::new(),
+            opened: Vec::new(),
+            has_released: false,
         };
         controller.tell_failing();
         controller
@@ -69,7 +74,7 @@ impl Controller {
     #[must_use]
     pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
         let pages = self.ftl.user_pages();
-        self.tally = CommandTally::with_series(share, pages);
+        self.tally = CommandTally::new(&self.scheduler.chips.timing.pages, share, pages);
         self
     }
 
@@ -83,6 +88,7 @@ impl Controller {
         self.waiting.clear();
         self.pages_done.clear();
         self.held_back.clear();
+        self.handed_over = 0;
     }
 
     /// The power is cut: writes that waited for room in the buffer are lost.

@@ -9,7 +9,7 @@ use crate::metrics::Stage;
 use crate::observe::Observer;
 use crate::scheduler::{NOBODY, Submission};
 
-/// Who waits for a plan, and how.
+/// What waits for a plan, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     token: u32,
@@ -79,6 +79,7 @@ impl Controller {
                 self.tally.counts.buffer_hits += 1;
             } else {
                 commands.iter().for_each(|command| self.tally.note(command));
+                self.handed_over += commands.len() as u64;
             }
             waiting += u32::from(group.token != NOBODY && !answered);
             start += length;
@@ -90,6 +91,9 @@ impl Controller {
     #[inline]
     pub(super) fn prepare_plan(&mut self) {
         self.note_erases();
+        if !self.plan.units.is_empty() {
+            self.stage_units();
+        }
         if self.next_number.is_some() {
             let mut plan = std::mem::take(&mut self.plan);
             self.number(&mut plan);

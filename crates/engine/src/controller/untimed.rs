@@ -30,7 +30,7 @@ impl Controller {
                 let entry = buffer.write(lpn, mask, access.stream);
                 debug_assert!(entry.is_some());
                 if let Some(due) = entry.filter(|_| is_through).and_then(|entry| buffer.begin_program(entry)) {
-                    self.program_untimed(&due, oracle, observer)?;
+                    self.program_untimed(&due, true, oracle, observer)?;
                 }
                 return self.flush_untimed(false, oracle, observer);
             }
@@ -38,7 +38,8 @@ impl Controller {
                 self.tally.counts.buffer_hits += 1;
                 return Ok(());
             }
-            (Some(_), RequestKind::Read | RequestKind::Trim | RequestKind::Flush) | (None, _) => {}
+            (Some(_), RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_))
+            | (None, _) => {}
         }
         self.run_stages(*access, oracle, observer)
     }
@@ -81,19 +82,21 @@ impl Controller {
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
         while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
-            self.program_untimed(&due, oracle, observer)?;
+            self.program_untimed(&due, false, oracle, observer)?;
         }
-        Ok(())
+        if everything && self.rules.gathers { self.force_out_untimed(observer) } else { Ok(()) }
     }
 
     /// Programs a buffered page.
     fn program_untimed(
         &mut self,
         due: &DuePage,
+        through: bool,
         oracle: &mut Oracle,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask).to_stream(due.stream);
+        let access = access.through(through);
         self.run_stages(access, oracle, observer)?;
         if let Some(buffer) = &mut self.buffer {
             buffer.release(due.entry, &mut self.pages_done);

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use pumice_types::{FlashTiming, Time};
+use pumice_types::{FlashTiming, PageAddress, Time};
 
 /// What is due at the front of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +13,12 @@ pub enum Due {
     Received(u32),
     /// A request's data has gone out whole.
     Sent(u32),
+    /// A core of the controller has handled a request as far as the translation layer's decision.
+    Handled(u32),
+    /// A core of the controller has ended its work.
+    CoreFree,
+    /// The time of a page in which mapping units gather is over.
+    Gathered(PageAddress),
 }
 
 /// One direction of the link.
@@ -65,11 +71,17 @@ impl Link {
         self.push(at, Due::Sent(slot));
     }
 
+    /// Sets when the time of a page is over in which mapping units gather.
+    pub fn remind(&mut self, page: PageAddress, at: Time) {
+        self.push(at, Due::Gathered(page));
+    }
+
     fn time(&self, bytes: u32) -> Time {
         self.mb_per_s.map_or(Time::ZERO, |rate| FlashTiming::transfer(bytes, rate))
     }
 
-    fn push(&mut self, at: Time, due: Due) {
+    /// Something is due at `at`.
+    pub fn push(&mut self, at: Time, due: Due) {
         self.sequence += 1;
         self.due.push(Reverse((at, self.sequence, due)));
     }

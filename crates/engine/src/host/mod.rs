@@ -2,6 +2,7 @@
 //!
 //! A request comes in over the link and is split into pages; its last page completes it.
 
+mod cores;
 mod link;
 pub mod oracle;
 mod pages;
@@ -11,12 +12,14 @@ pub mod promises;
 mod tests;
 
 use pumice_config::Config;
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_ftl::ZoneError;
+use pumice_types::{HostRequest, PageAddress, RequestKind, Time, ZoneCommand};
 
-use crate::metrics::{LatencyParts, Metrics, Stage, TimeSeries};
+use crate::metrics::{FlowMetrics, LatencyParts, Metrics, Stage, TimeSeries};
 use crate::observe::{Observer, RequestRecord};
 use crate::scheduler::PageDone;
 use crate::stopping::StoppingRule;
+use cores::Cores;
 pub use link::Due;
 use link::Link;
 use oracle::Oracle;
@@ -27,8 +30,10 @@ pub use pages::Pages;
 struct InFlight {
     request: HostRequest,
     arrival: Time,
-    /// When its pages were submitted.
+    /// When its pages were submitted; before that, when it began to wait for a core of the controller.
     submitted: Time,
+    /// Time that it waited for a core of the controller and took it.
+    controller: Time,
     pages_left: u32,
     measured: bool,
 }
@@ -40,6 +45,8 @@ pub struct Host {
     pub oracle: Oracle,
     /// Measurements.
     pub metrics: Metrics,
+    /// Measurements by flow; empty without flows.
+    pub flows: Vec<FlowMetrics>,
     /// Measurements by windows of time, if they are asked for.
     pub series: Option<TimeSeries>,
     /// The rule that ends the run, if there is one.
@@ -51,6 +58,10 @@ pub struct Host {
     slots: Vec<InFlight>,
     free_slots: Vec<u32>,
     link: Link,
+    /// The cores of the controller, if they take time.
+    cores: Option<Cores>,
+    /// How long a page gathers mapping units.
+    open_page: Time,
     completed: u64,
 }
 
@@ -61,6 +72,7 @@ impl Host {
         Host {
             oracle,
             metrics: Metrics::default(),
+            flows: config.flows.iter().map(|_| FlowMetrics::default()).collect(),
             series: config.output.time_series_s.map(TimeSeries::new),
             stopping: StoppingRule::new(&config.run),
             pages: Pages::new(page_bytes),
@@ -68,6 +80,8 @@ impl Host {
             slots: Vec::new(),
             free_slots: Vec::new(),
             link: Link::new(Time::from_us(keys.overhead_us), keys.link_mb_per_s),
+            cores: Cores::new(config),
+            open_page: Time::from_us(config.ftl.page.open_page_us),
             completed: 0,
         }
     }
@@ -83,6 +97,11 @@ impl Host {
         self.link.pop()
     }
 
+    /// Sets when the time of a page is over in which mapping units of the host gather from `now` on.
+    pub fn remind(&mut self, page: PageAddress, now: Time) {
+        self.link.remind(page, now + self.open_page);
+    }
+
     /// Requests done since this was last asked.
     #[inline]
     pub fn take_completed(&mut self) -> u64 {
@@ -92,7 +111,14 @@ impl Host {
     /// Takes a request in. Returns its number, and whether it is there at once; else the link brings it later.
     #[inline]
     pub fn accept(&mut self, request: &HostRequest, measured: bool, now: Time) -> (u32, bool) {
-        let slot = InFlight { request: *request, arrival: now, submitted: now, pages_left: 0, measured };
+        let slot = InFlight {
+            request: *request,
+            arrival: now,
+            submitted: now,
+            controller: Time::ZERO,
+            pages_left: 0,
+            measured,
+        };
         let id = match self.free_slots.pop() {
             Some(id) => {
                 self.slots[id as usize] = slot;
@@ -105,11 +131,60 @@ impl Host {
         };
         self.metrics.note_arrival(now);
         if self.link.is_free() {
-            return (id, true);
+            return (id, !self.enter_controller(id, now));
         }
-        let inward = if request.kind == RequestKind::Write { request.bytes } else { 0 };
+        let inward = match request.kind {
+            RequestKind::Write | RequestKind::Zone(ZoneCommand::Append) => request.bytes,
+            RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => 0,
+        };
         self.link.receive(id, inward, now);
         (id, false)
+    }
+
+    /// A request that the link has brought waits for a core of the controller. `false` if it needs none.
+    #[inline]
+    pub fn enter_controller(&mut self, id: u32, now: Time) -> bool {
+        let Some(cores) = &mut self.cores else { return false };
+        let slot = &mut self.slots[id as usize];
+        slot.submitted = now;
+        let flow = slot.request.flow;
+        cores.enter((id, flow), now, &mut self.link);
+        true
+    }
+
+    /// The request that a core has handled has caused so many flash commands, and the core goes on with them.
+    pub fn core_goes_on(&mut self, commands: u64, now: Time) {
+        self.cores.iter_mut().for_each(|cores| cores.go_on(commands, now, &mut self.link));
+    }
+
+    /// A core of the controller has ended its work.
+    pub fn core_is_free(&mut self, now: Time) {
+        self.cores.iter_mut().for_each(|cores| cores.free(now, &mut self.link));
+    }
+
+    /// Whether flash commands take a core of the controller time.
+    #[inline]
+    pub fn has_cores(&self) -> bool {
+        self.cores.is_some()
+    }
+
+    /// Flash commands have gone out that no request has just caused.
+    pub fn owe_cores(&mut self, commands: u64, now: Time) {
+        self.cores.iter_mut().for_each(|cores| cores.owe(commands, now, &mut self.link));
+    }
+
+    /// Share of the controller's time in which its cores were at work; `None` if they take no time.
+    pub fn cores_at_work(&self) -> Option<f64> {
+        let (worked, cores) = self.cores.as_ref()?.worked();
+        let of = self.metrics.simulated().as_s() * f64::from(cores);
+        (of > 0.0).then(|| worked.as_s() / of)
+    }
+
+    /// Starts measuring at `now`.
+    pub fn restart_measuring(&mut self, now: Time) {
+        self.metrics.restart(now);
+        self.flows.iter_mut().for_each(FlowMetrics::restart);
+        self.cores.iter_mut().for_each(Cores::restart_measuring);
     }
 
     /// A request has come in and is being split into pages. Until [`Host::split_ended`] one page more than it
@@ -117,6 +192,9 @@ impl Host {
     #[inline]
     pub fn begin_split(&mut self, id: u32, now: Time) -> HostRequest {
         let slot = &mut self.slots[id as usize];
+        if self.cores.is_some() {
+            slot.controller = now - slot.submitted;
+        }
         slot.submitted = now;
         slot.pages_left = 1;
         slot.request
@@ -127,6 +205,13 @@ impl Host {
         let flushes = |&other: &u32| self.slots[other as usize].request.kind == RequestKind::Flush;
         let mut others = (0..self.slots.len() as u32).filter(|other| *other != id).filter(flushes);
         others.any(|other| !self.free_slots.contains(&other))
+    }
+
+    /// Notes that its zone refuses a request, which is then done without having done anything.
+    pub fn refuse(&mut self, id: u32, error: ZoneError) {
+        let slot = &mut self.slots[id as usize];
+        self.metrics.refused[error.place()] += u64::from(slot.measured);
+        slot.measured = false;
     }
 
     /// A page of a request that is being split has begun.
@@ -176,20 +261,27 @@ impl Host {
     /// Completes a request.
     #[inline]
     pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
-        let InFlight { request, arrival, submitted, measured, .. } = self.slots[id as usize];
+        let InFlight { request, arrival, submitted, controller, measured, .. } = self.slots[id as usize];
         if self.oracle.keeps_promises() {
             self.oracle.note_done(id, &request, self.pages.of(&request).map(|(lpn, _)| lpn));
         }
         self.free_slots.push(id);
         self.completed += 1;
+        if let Some(flow) = self.flows.get_mut(usize::from(request.flow)) {
+            flow.note_completed();
+        }
         observer.completed(id, now);
         self.metrics.note_done(now);
         if measured {
             let parts = || LatencyParts {
-                link: submitted - arrival,
+                link: submitted - controller - arrival,
+                controller,
                 ..parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted))
             };
             self.metrics.record(&request, now - arrival, parts);
+            if let Some(flow) = self.flows.get_mut(usize::from(request.flow)) {
+                flow.record(&request, now - arrival, now);
+            }
             self.note_measured(&RequestRecord { arrival, done: now, request }, observer);
         }
     }
@@ -199,11 +291,16 @@ impl Host {
         let mut is_free = vec![false; self.slots.len()];
         self.free_slots.iter().for_each(|&id| is_free[id as usize] = true);
         let in_flight = (0..self.slots.len()).filter(|&id| !is_free[id]);
-        in_flight.for_each(|id| observer.failed(id as u32, now));
+        for id in in_flight {
+            observer.failed(id as u32, now);
+            let flow = self.flows.get_mut(usize::from(self.slots[id].request.flow));
+            flow.into_iter().for_each(FlowMetrics::note_completed);
+        }
         let failed = self.slots.len() - self.free_slots.len();
         self.slots.clear();
         self.free_slots.clear();
         self.link.clear(now);
+        self.cores.iter_mut().for_each(Cores::clear);
         (0..failed).for_each(|_| self.metrics.note_done(now));
         self.completed += failed as u64;
         failed as u64
@@ -212,6 +309,8 @@ impl Host {
     /// Notes a request of a run without a clock.
     pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut impl Observer) {
         self.metrics.record_untimed(request);
+        let flow = self.flows.get_mut(usize::from(request.flow));
+        flow.into_iter().for_each(|flow| flow.record_untimed(request));
         self.note_measured(&RequestRecord { arrival: Time::ZERO, done: Time::ZERO, request: *request }, observer);
     }
 

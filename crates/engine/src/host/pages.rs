@@ -6,7 +6,7 @@ use pumice_types::{HostRequest, Lpn, PAGE_PARTS, RequestKind};
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     page_bytes: u64,
-    /// Its logarithm, if it is a power of two, as nearly always: a shift is faster than a division.
+    /// Logarithm of the page size, if it is a power of two, as nearly always: a shift is faster than a division.
     shift: Option<u32>,
 }
 
@@ -15,6 +15,11 @@ impl Pages {
     pub fn new(page_bytes: u32) -> Pages {
         let shift = page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros());
         Pages { page_bytes: u64::from(page_bytes), shift }
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
     }
 
     /// The page that holds a byte.
@@ -54,7 +59,9 @@ impl Pages {
         let above = |byte: u64| self.page_at(byte * PAGE_PARTS + self.page_bytes - 1);
         let (first, last) = match kind {
             RequestKind::Read => (below(from), above(to)),
-            RequestKind::Write | RequestKind::Trim | RequestKind::Flush => (above(from), below(to)),
+            RequestKind::Write | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {
+                (above(from), below(to))
+            }
         };
         match last.saturating_sub(first) {
             0 => 0,
@@ -109,7 +116,7 @@ mod tests {
         let pages = Pages::new(12_288);
         let at = |offset_bytes: u64, bytes: u32| {
             let (arrival, kind) = (pumice_types::Time::ZERO, RequestKind::Read);
-            HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0 }
+            HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 }
         };
         assert_eq!(pages.first_of(&at(3 * 12_288 - 512, 512)), Lpn(2));
         assert_eq!(pages.first_of(&at(3 * 12_288, 512)), Lpn(3));

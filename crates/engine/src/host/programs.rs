@@ -14,7 +14,7 @@ use super::promises::{Backing, OpenPlace};
 pub struct StoredVersion {
     /// Number of the program that brought it, among all commands that change flash; 0 of the initial fill.
     pub program: u64,
-    /// Its version.
+    /// Version of the data.
     pub version: u8,
 }
 
@@ -30,12 +30,12 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Of a page that holds a program, which brought this write.
+    /// Programs of a page that holds a program, which brought this write.
     pub fn of(stored: StoredVersion, write: u64) -> Programs {
         Programs { placed: [(stored, write)].into(), ..Programs::default() }
     }
 
-    /// Of a page that may hold anything that was ever written to it.
+    /// Programs of a page that may hold anything ever written to it.
     pub fn any() -> Programs {
         Programs { others: true, ..Programs::default() }
     }

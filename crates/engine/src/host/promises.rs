@@ -42,7 +42,7 @@ impl PromiseRules {
         match kind {
             RequestKind::Write => fua || self.is_protected || !self.is_buffered,
             RequestKind::Trim => self.is_protected && self.gives_up_trimmed,
-            RequestKind::Read | RequestKind::Flush => false,
+            RequestKind::Read | RequestKind::Flush | RequestKind::Zone(_) => false,
         }
     }
 
@@ -93,7 +93,7 @@ struct Deed {
 pub struct OpenPlace<B> {
     /// What it must hold.
     pub promised: Promised,
-    /// Its deeds since, oldest first.
+    /// Deeds at the place since then, oldest first.
     deeds: VecDeque<Deed>,
     /// The number of the newest.
     pub newest: u64,

@@ -1,7 +1,33 @@
 //! Flash commands by kind and cause.
 
 use pumice_types::partial_block::MAX_SPLITS;
-use pumice_types::{Cause, FlashCommand, FlashOp};
+use pumice_types::{Cause, FlashCommand, FlashOp, PageUnit, UnitSource};
+
+/// Mapping units that were put into programs of pages; none where a page is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnitCounts {
+    /// Units that the host wrote.
+    pub host: u64,
+    /// Units that collection moved.
+    pub gc: u64,
+    /// Units without data, of pages that were programmed before they were full.
+    pub padding: u64,
+}
+
+impl UnitCounts {
+    /// Counts units of every kind together.
+    pub fn total(&self) -> u64 {
+        self.host + self.gc + self.padding
+    }
+
+    fn note(&mut self, unit: &PageUnit) {
+        match unit.source {
+            UnitSource::Host => self.host += 1,
+            UnitSource::Copied(_) => self.gc += 1,
+            UnitSource::Padding => self.padding += 1,
+        }
+    }
+}
 
 /// Flash commands emitted since the last reset, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +42,7 @@ pub struct FlashCounts {
     pub map_reads: u64,
     /// Page programs of the map.
     pub map_programs: u64,
-    /// Those of them that wait for every program before them: pages of the map's journal, and trim pages.
+    /// Page programs of the map that wait for every program before them: its journal, and trim pages.
     pub waiting_map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
@@ -40,7 +66,7 @@ pub struct FlashCounts {
     pub map_spare_pages: u64,
     /// Whole-block erases.
     pub block_erases: u64,
-    /// Those of them that nothing but a power cut made necessary.
+    /// Whole-block erases that only a power cut made necessary.
     pub erases_again: u64,
     /// Partial erases by level.
     pub partial_erases: [u64; MAX_SPLITS as usize + 1],
@@ -48,6 +74,8 @@ pub struct FlashCounts {
     pub sub_block_erases: u64,
     /// Page accesses answered from a buffer, without a flash command.
     pub buffer_hits: u64,
+    /// Units in programs.
+    pub units: UnitCounts,
 }
 
 impl FlashCounts {
@@ -89,6 +117,21 @@ impl FlashCounts {
     /// Page programs of all causes.
     pub fn programs(&self) -> u64 {
         self.host_programs + self.gc_programs() + self.all_map_programs() + self.padding_programs
+    }
+
+    /// Pages that the host wrote and that were programmed; where pages have several mapping units, such units.
+    pub fn host_stored(&self) -> u64 {
+        if self.units.total() > 0 { self.units.host } else { self.host_programs }
+    }
+
+    /// Pages programmed, or mapping units, for whatever cause.
+    pub fn stored(&self) -> u64 {
+        if self.units.total() > 0 { self.units.total() } else { self.programs() }
+    }
+
+    /// Counts what programs put into the units of their pages.
+    pub fn note_units(&mut self, units: &[PageUnit]) {
+        units.iter().for_each(|unit| self.units.note(unit));
     }
 
     /// Counts a command.

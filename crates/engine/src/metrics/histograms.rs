@@ -25,8 +25,10 @@ pub fn interval_log(metrics: &Metrics) -> Result<Vec<u8>, SimError> {
     builder.with_base_time(SystemTime::UNIX_EPOCH).with_max_value_divisor(MAX_VALUE_DIVISOR);
     let mut log = builder.begin_log_with(&mut text, &mut serializer).map_err(|error| refuse(&error))?;
     let (since, length) = (Duration::from_nanos(metrics.since.0), Duration::from_nanos(metrics.simulated().0));
-    let Metrics { read, write, trim, flush, .. } = metrics;
-    for (name, kind) in [("read", read), ("write", write), ("trim", trim), ("flush", flush)] {
+    let Metrics { read, write, trim, flush, append, reset, finish, .. } = metrics;
+    let of_zones = [("append", append), ("reset", reset), ("finish", finish)];
+    for (name, kind) in [("read", read), ("write", write), ("trim", trim), ("flush", flush)].into_iter().chain(of_zones)
+    {
         if kind.requests > 0 {
             log.write_histogram(&kind.latency, since, length, Tag::new(name)).map_err(|error| refuse(&error))?;
         }

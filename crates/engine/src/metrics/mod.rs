@@ -1,9 +1,11 @@
 //! What a run measures: latencies, parts of write latency, time with requests outstanding.
 
 use hdrhistogram::Histogram;
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_ftl::ZoneError;
+use pumice_types::{HostRequest, RequestKind, Time, ZoneCommand};
 
 mod flash_counts;
+mod flow;
 mod histograms;
 mod parts;
 mod power;
@@ -11,7 +13,8 @@ mod time_series;
 mod wear_map;
 mod write_series;
 
-pub use flash_counts::FlashCounts;
+pub use flash_counts::{FlashCounts, UnitCounts};
+pub use flow::FlowMetrics;
 pub use histograms::interval_log;
 pub use parts::{LatencyParts, Stage};
 pub use power::PowerFigures;
@@ -32,7 +35,7 @@ const LATENCY_DIGITS: u8 = 3;
 pub struct KindMetrics {
     /// Requests done.
     pub requests: u64,
-    /// Bytes of them.
+    /// Bytes of these requests.
     pub bytes: u64,
     /// Latency in nanoseconds.
     pub latency: Histogram<u64>,
@@ -86,6 +89,8 @@ impl KindMetrics {
 pub struct WriteParts {
     /// Overhead, and the way over the link.
     pub link: u128,
+    /// Waiting for a core of the controller, and its time for the request.
+    pub controller: u128,
     /// Own reads of old copies.
     pub rmw_read: u128,
     /// The request's own transfer.
@@ -100,6 +105,7 @@ impl WriteParts {
     #[inline]
     fn add(&mut self, parts: &LatencyParts) {
         self.link += u128::from(parts.link.0);
+        self.controller += u128::from(parts.controller.0);
         self.transfer += u128::from(parts.transfer.0);
         self.program += u128::from(parts.die.0);
         self.rmw_read += u128::from(parts.rmw_read.0);
@@ -125,6 +131,16 @@ pub struct Metrics {
     pub trim: KindMetrics,
     /// Flushes.
     pub flush: KindMetrics,
+    /// Zone appends.
+    pub append: KindMetrics,
+    /// Zones reset.
+    pub reset: KindMetrics,
+    /// Zones finished.
+    pub finish: KindMetrics,
+    /// Zones opened and closed by a command.
+    pub zones_opened_closed: u64,
+    /// Requests that a zone refused, by the place of the error among all.
+    pub refused: [u64; ZoneError::ALL.len()],
     /// Writes with force unit access.
     pub fua_writes: u64,
     /// Parts of write latency.
@@ -151,6 +167,11 @@ impl Default for Metrics {
             write: KindMetrics::default(),
             trim: KindMetrics::default(),
             flush: KindMetrics::default(),
+            append: KindMetrics::default(),
+            reset: KindMetrics::default(),
+            finish: KindMetrics::default(),
+            zones_opened_closed: 0,
+            refused: [0; ZoneError::ALL.len()],
             fua_writes: 0,
             write_parts: WriteParts::default(),
             serving: Time::ZERO,
@@ -210,11 +231,25 @@ impl Metrics {
             RequestKind::Read => self.read.record(bytes, latency),
             RequestKind::Trim => self.trim.record(bytes, latency),
             RequestKind::Flush => self.flush.record(bytes, latency),
+            RequestKind::Zone(command) => match self.of_zones(command) {
+                Some(kind) => kind.record(bytes, latency),
+                None => self.zones_opened_closed += 1,
+            },
             RequestKind::Write => {
                 self.write.record(bytes, latency);
                 self.write_parts.add(&parts());
                 self.fua_writes += u64::from(request.fua);
             }
+        }
+    }
+
+    /// Where the times of a command to a zone are kept, if they are.
+    fn of_zones(&mut self, command: ZoneCommand) -> Option<&mut KindMetrics> {
+        match command {
+            ZoneCommand::Append => Some(&mut self.append),
+            ZoneCommand::Reset => Some(&mut self.reset),
+            ZoneCommand::Finish => Some(&mut self.finish),
+            ZoneCommand::Open | ZoneCommand::Close => None,
         }
     }
 
@@ -226,6 +261,10 @@ impl Metrics {
             RequestKind::Read => self.read.record_untimed(bytes),
             RequestKind::Trim => self.trim.record_untimed(bytes),
             RequestKind::Flush => self.flush.record_untimed(bytes),
+            RequestKind::Zone(command) => match self.of_zones(command) {
+                Some(kind) => kind.record_untimed(bytes),
+                None => self.zones_opened_closed += 1,
+            },
             RequestKind::Write => {
                 self.write.record_untimed(bytes);
                 self.fua_writes += u64::from(request.fua);
@@ -235,7 +274,8 @@ impl Metrics {
 
     /// A run without a clock is over: its requests took no time.
     pub fn end_untimed(&mut self) {
-        for kind in [&mut self.read, &mut self.write, &mut self.trim, &mut self.flush] {
+        let of_zones = [&mut self.append, &mut self.reset, &mut self.finish];
+        for kind in [&mut self.read, &mut self.write, &mut self.trim, &mut self.flush].into_iter().chain(of_zones) {
             kind.latency.saturating_record_n(0, kind.requests - kind.latency.len());
         }
     }
@@ -247,7 +287,8 @@ impl Metrics {
 
     /// Requests recorded.
     pub fn requests(&self) -> u64 {
-        self.read.requests + self.write.requests + self.trim.requests + self.flush.requests
+        let of_zones = self.append.requests + self.reset.requests + self.finish.requests + self.zones_opened_closed;
+        self.read.requests + self.write.requests + self.trim.requests + self.flush.requests + of_zones
     }
 }
 

@@ -9,6 +9,8 @@ use crate::scheduler::{PHASES, PageDone, Phase, PhaseTimes};
 pub struct LatencyParts {
     /// Overhead of the request and its way over the link.
     pub link: Time,
+    /// Waiting for a core of the controller, and its time for the request.
+    pub controller: Time,
     /// Own time on the channel.
     pub transfer: Time,
     /// Own time on the die.

@@ -12,9 +12,9 @@ pub struct PowerFigures {
     pub recoveries: u64,
     /// Time from the cut, or the first of several, until the device was ready: sum and longest.
     pub recovery: [Time; 2],
-    /// Spare areas, and whole pages, read to start anew.
+    /// Spare areas, and whole pages, read to recover.
     pub reads: [u64; 2],
-    /// Programs and copies, and erases, of devices that started anew.
+    /// Programs and copies, and erases, of devices that recovered.
     pub written: [u64; 2],
     /// Programs and copies, and erases, that were under way when the power was cut.
     pub torn: [u64; 2],

@@ -1,6 +1,6 @@
 //! Requests and latencies over simulated time, in windows of one length.
 
-use pumice_types::{RequestKind, Time};
+use pumice_types::{RequestKind, Time, ZoneCommand};
 use serde_json::{Value, json};
 
 use crate::observe::RequestRecord;
@@ -71,6 +71,8 @@ impl TimeSeries {
             RequestKind::Write => window.write.add(record),
             RequestKind::Trim => window.trims += 1,
             RequestKind::Flush => window.flushes += 1,
+            RequestKind::Zone(ZoneCommand::Append) => window.write.add(record),
+            RequestKind::Zone(_) => {}
         }
     }
 
@@ -109,6 +111,7 @@ mod tests {
                 kind: RequestKind::Read,
                 fua: false,
                 stream: 0,
+                flow: 0,
             };
             series.note(&RequestRecord { arrival: Time(done - 40), done: Time(done), request });
         }

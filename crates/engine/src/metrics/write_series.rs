@@ -1,6 +1,6 @@
 //! Flash commands counted: in all, and in windows of host data written.
 
-use pumice_types::{FlashCommand, FlashOp};
+use pumice_types::{Cause, FlashCommand, FlashOp, PageTimes, PageUnit, Time};
 use serde_json::{Value, json};
 
 use super::FlashCounts;
@@ -8,38 +8,98 @@ use super::FlashCounts;
 /// Commands since measuring began.
 #[derive(Clone, Debug, Default)]
 pub struct CommandTally {
-    /// All of them.
+    /// Counts of all commands.
     pub counts: FlashCounts,
+    of_types: Option<Box<ArrayTimes>>,
     series: Option<Box<WriteSeries>>,
 }
 
 impl CommandTally {
-    /// Nothing counted yet. `share`: length of the windows of a series as a share of so many pages; none without it.
-    pub fn with_series(share: Option<f64>, user_pages: u32) -> CommandTally {
+    /// Nothing counted yet, on chips with these times. `share`: length of the windows of a series as a share of so many
+    /// pages; none without it.
+    pub fn new(pages: &PageTimes, share: Option<f64>, user_pages: u32) -> CommandTally {
         let series = share.map(|share| Box::new(WriteSeries::new(share, user_pages)));
-        CommandTally { counts: FlashCounts::default(), series }
+        let of_types = pages.differ().then(|| Box::new(ArrayTimes::new(pages.clone())));
+        CommandTally { counts: FlashCounts::default(), of_types, series }
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         self.counts.note(command);
+        if let Some(of_types) = &mut self.of_types {
+            of_types.note(command);
+        }
         if let Some(series) = &mut self.series {
             series.note(command);
+        }
+    }
+
+    /// Counts what the programs of a plan put into the mapping units of their pages.
+    pub fn note_units(&mut self, units: &[PageUnit]) {
+        self.counts.note_units(units);
+        if let Some(series) = &mut self.series {
+            series.current.note_units(units);
         }
     }
 
     /// Forgets what was counted.
     pub fn restart(&mut self) {
         self.counts = FlashCounts::default();
+        if let Some(of_types) = &mut self.of_types {
+            (of_types.copies, of_types.searches) = (Time::ZERO, Time::ZERO);
+        }
         if let Some(series) = &mut self.series {
             **series = WriteSeries::new(series.share, series.user_pages);
         }
     }
 
+    /// tR and tPROG of all copies and moves, and tR of all searches for collection and for the map, on chips with these
+    /// times.
+    pub fn array_times(&self, pages: &PageTimes) -> [Time; 2] {
+        if let Some(of_types) = &self.of_types {
+            return [of_types.copies, of_types.searches];
+        }
+        let (counts, t_r, t_prog) = (&self.counts, pages.t_r(0), pages.t_prog(0));
+        let copies = t_r * (counts.copies + counts.moved_reads) + t_prog * (counts.copies + counts.moved_programs);
+        [copies, t_r * (counts.gc_spare_pages + counts.map_spare_pages)]
+    }
+
     /// The windows for the result document; null without a series.
     pub fn series(&self) -> Value {
         self.series.as_ref().map_or(Value::Null, |series| series.document())
+    }
+}
+
+/// What commands took in the arrays of chips whose pages differ.
+#[derive(Clone, Debug)]
+struct ArrayTimes {
+    pages: PageTimes,
+    /// tR and tPROG of copies, and of pages that are moved.
+    copies: Time,
+    /// tR of searches for collection and for the map.
+    searches: Time,
+}
+
+impl ArrayTimes {
+    fn new(pages: PageTimes) -> ArrayTimes {
+        ArrayTimes { pages, copies: Time::ZERO, searches: Time::ZERO }
+    }
+
+    #[cold]
+    fn note(&mut self, command: &FlashCommand) {
+        let (pages, target) = (&self.pages, command.target.page);
+        match (command.op, command.cause) {
+            (FlashOp::Copy, Cause::Map) => {}
+            (FlashOp::Copy, _) => self.copies += pages.t_r(command.source.page) + pages.t_prog(target),
+            (FlashOp::Read, Cause::Gc) => self.copies += pages.t_r(target),
+            (FlashOp::Program, Cause::Gc) => self.copies += pages.t_prog(target),
+            (FlashOp::SpareSearch, Cause::Gc | Cause::Map) => {
+                self.searches += pages.t_r_down(target, command.searched_pages());
+            }
+            (FlashOp::Read | FlashOp::Program | FlashOp::SpareSearch, _)
+            | (FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause, _) => {}
+        }
     }
 }
 
@@ -76,8 +136,8 @@ impl WriteSeries {
     }
 
     fn end_window_if_full(&mut self) {
-        if self.host_pages + self.current.host_programs >= self.end {
-            self.host_pages += self.current.host_programs;
+        if self.host_pages + self.current.host_stored() >= self.end {
+            self.host_pages += self.current.host_stored();
             self.done.push(std::mem::take(&mut self.current));
             self.end = self.end_of(self.done.len());
         }
@@ -96,9 +156,9 @@ impl WriteSeries {
         let mut begun = 0;
         let rows = windows.map(|counts| {
             let start = begun as f64 / f64::from(self.user_pages);
-            begun += counts.host_programs;
+            begun += counts.host_stored();
             let amplification =
-                (counts.host_programs > 0).then(|| counts.programs() as f64 / counts.host_programs as f64);
+                (counts.host_stored() > 0).then(|| counts.stored() as f64 / counts.host_stored() as f64);
             json!({
                 "start_capacities": start,
                 "host_programs": counts.host_programs,

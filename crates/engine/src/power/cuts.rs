@@ -19,7 +19,7 @@ pub(super) fn drawn(random: &mut RandomStream) -> Torn {
     OUTCOMES[random.below(OUTCOMES.len() as u64) as usize]
 }
 
-/// Of the commands that begin from a drawn point of the workload on, one of so many is drawn.
+/// A cut is drawn among so many commands that begin from a drawn point of the workload on.
 const COMMANDS_DRAWN_FROM: u64 = 64;
 
 /// Half of a command, in 2^-32.
@@ -75,7 +75,7 @@ impl CutsToCome {
     }
 }
 
-/// Cuts of a run, and what the device starts anew from.
+/// Cuts of a run, and what the device recovers from.
 #[derive(Clone)]
 pub struct PowerCuts {
     pub(super) config: Arc<Config>,

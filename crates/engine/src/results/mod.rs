@@ -79,11 +79,11 @@ pub(crate) fn integrity_error(
 pub struct Finished<'a> {
     /// The configuration.
     pub config: &'a Config,
-    /// Its scale.
+    /// Scale of the run.
     pub scale: f64,
     /// The device's shape at that scale.
     pub geometry: Geometry,
-    /// Its timing.
+    /// Timing of the device.
     pub timing: FlashTiming,
     /// Requests and what was measured of them.
     pub host: &'a Host,
@@ -93,6 +93,8 @@ pub struct Finished<'a> {
     pub power: &'a PowerFigures,
     /// What the workload tells of itself.
     pub facts: Vec<(&'static str, Fact)>,
+    /// What the workload of each flow tells, by the flow's number.
+    pub flow_facts: Vec<(u8, Vec<(&'static str, Fact)>)>,
     /// How the rule that may end the run early judged; `None` without such a rule.
     pub stopping: Option<StoppingReport>,
     /// Busy times of dies and of channels since the warm-up; empty without a clock.
@@ -145,7 +147,13 @@ impl Finished<'_> {
     }
 
     fn programmed_bytes(&self) -> f64 {
-        self.counts().programs() as f64 * f64::from(self.geometry.page_bytes)
+        let page_bytes = self.geometry.page_bytes * u32::from(self.geometry.units_per_page);
+        self.counts().programs() as f64 * f64::from(page_bytes)
+    }
+
+    /// Whether a page has several mapping units.
+    fn maps_units(&self) -> bool {
+        self.geometry.units_per_page > 1
     }
 
     /// Whether pages of their own hold the map, behind a cache.
@@ -158,7 +166,7 @@ impl Finished<'_> {
         self.is_map_cached() || self.controller.ftl.layer().conduct().reads_map_in_spare
     }
 
-    /// Whether pages are programmed for the map, or for a start to find it again.
+    /// Whether pages are programmed for the map, or for a recovery to find it again.
     fn programs_for_map(&self) -> bool {
         let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);
         let writes_trims = recovery != Recovery::Off && kind.facts().writes_down_trims;
@@ -173,9 +181,8 @@ impl Finished<'_> {
     fn copy_time(&self) -> Time {
         let (counts, timing) = (self.counts(), &self.timing);
         let transfer = timing.page_transfer + timing.command_overhead;
-        timing.copy() * counts.copies
-            + (timing.t_r + transfer) * counts.moved_reads
-            + (transfer + timing.t_prog) * counts.moved_programs
+        let [array, _] = self.controller.tally.array_times(&timing.pages);
+        array + timing.copy_transfers() * counts.copies + transfer * (counts.moved_reads + counts.moved_programs)
     }
 
     /// Die time of all erases.
@@ -196,7 +203,9 @@ impl Finished<'_> {
     /// Time of all spare areas read for merges and for the map.
     fn search_time(&self) -> Time {
         let (counts, timing) = (self.counts(), &self.timing);
-        (timing.t_r + timing.spare_transfer) * (counts.gc_spare_pages + counts.map_spare_pages)
+        let [_, array] = self.controller.tally.array_times(&timing.pages);
+        array
+            + timing.spare_transfer * (counts.gc_spare_pages + counts.map_spare_pages)
             + timing.command_overhead * (counts.gc_searches + counts.map_spare_pages)
     }
 

@@ -18,7 +18,7 @@ pub struct RequestBatch {
     pub offset_bytes: Vec<u64>,
     /// Lengths.
     pub bytes: Vec<u32>,
-    /// 0 for a read, 1 for a write, 2 for a trim, 3 for a flush.
+    /// 0 for a read, 1 for a write, 2 for a trim, 3 for a flush; from 4 on append, open, close, finish and reset of a zone.
     pub kind: Vec<u8>,
 }
 
@@ -46,6 +46,7 @@ impl RequestBatch {
             RequestKind::Write => 1,
             RequestKind::Trim => 2,
             RequestKind::Flush => 3,
+            RequestKind::Zone(command) => 4 + command as u8,
         });
         self.kind.len() >= BATCH_RECORDS
     }

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use pumice_config::Config;
-use pumice_types::{Cause, ChannelId, DieId, FlashCommand, FlashOp, Geometry, RequestKind, Time};
+use pumice_types::{Cause, ChannelId, DieId, FlashCommand, FlashOp, Geometry, Time};
 
 use crate::observe::RequestRecord;
 
@@ -152,12 +152,7 @@ impl Timeline {
     pub fn request(&mut self, record: &RequestRecord) -> bool {
         let RequestRecord { arrival, done, request } = *record;
         if arrival < self.until && done >= self.from {
-            let name = match request.kind {
-                RequestKind::Read => "read",
-                RequestKind::Write => "write",
-                RequestKind::Trim => "trim",
-                RequestKind::Flush => "flush",
-            };
+            let name = request.kind.name();
             let id = self.requests;
             self.requests += 1;
             for (phase, at) in [('b', arrival), ('e', done)] {

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use pumice_nand::DieClock;
-use pumice_types::suspension::{PieceRestarts, Stop, SuspensionRule, SuspensionState};
-use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_nand::{DieClock, NandArray};
+use pumice_types::{Cause, FlashCommand, FlashOp, Geometry, PageAddress, Time, UnitSource};
 
 use super::NOBODY;
 use super::plane_queues::PlaneQueues;
 use super::riders::Riders;
 use super::segment::{PhaseTimes, Resources, Segment, Usage};
 use super::snapshots::Snapshots;
+use super::steps::{Operation, PlaneRead};
 use crate::chip::Chips;
 use crate::error::SimError;
 use crate::observe::Observer;
@@ -30,9 +30,9 @@ const FIRST_NUMBER: u64 = 1 << 32;
 pub struct Lane {
     /// Segments, first the one that runs or is next.
     pub segments: VecDeque<Segment>,
-    /// Their commands.
+    /// Commands of the lane's plans.
     pub commands: VecDeque<FlashCommand>,
-    /// The number of the first of them. Every command has the number in whose turn it was queued.
+    /// The number of the first command. Every command has the number in whose turn it was queued.
     pub first_number: u64,
 }
 
@@ -116,7 +116,7 @@ pub struct DieParts {
 pub struct Die {
     /// [`READS`] and [`WORK`].
     pub lanes: [Lane; 2],
-    /// Its channel.
+    /// Channel of the die.
     pub channel: usize,
     /// What guards that it takes one command at a time.
     pub clock: DieClock,
@@ -140,10 +140,14 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
-    /// Since when it does nothing because its next command waits for another die.
+    /// When the die began to stall: its next command waits for another die.
     pub stalled_since: Option<Time>,
-    /// The erase that runs, or is suspended.
-    pub erase: EraseRun,
+    /// The operation in steps that runs, or is suspended.
+    pub operation: Operation,
+    /// Reads that planes run by themselves.
+    pub plane_reads: Vec<PlaneRead>,
+    /// Start of the first of them, since one or more have been running.
+    pub reads_since: Time,
     /// Programs and copies queued and not executed.
     pub pending: PendingPages,
     /// What it had spent its time on when accesses that wait were queued.
@@ -152,85 +156,29 @@ pub struct Die {
     pub queues: Option<PlaneQueues>,
 }
 
-/// An erase that runs in steps, of one block or of one block in each of several planes.
-///
-/// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. When the erase is
-/// suspended, each plane continues to its own next stop and waits there for the others.
-#[derive(Clone, Debug, Default)]
-pub struct EraseRun {
-    /// Its planes, those of this erase first; the others are kept for their memory.
-    pub planes: Vec<PlaneErase>,
-    /// Planes of this erase.
-    pub together: usize,
-    /// Time at which the erase last started or resumed.
-    pub since: Time,
-    /// A read waits: the erase is suspended as soon as every plane has reached its stop.
-    pub stops: bool,
-    /// The erase is suspended.
-    pub is_suspended: bool,
-    /// Number of suspensions so far, and whether the erased block is needed urgently.
-    pub state: SuspensionState,
-}
-
-/// One plane's share of an erase.
-#[derive(Clone, Debug, Default)]
-pub struct PlaneErase {
-    /// Its steps.
-    pub steps: Vec<EraseStep>,
-    /// Their time.
-    pub total: Time,
-    /// How much of that was over when the erase last started or resumed.
-    pub done: Time,
-    /// Where in its steps it stops, if the erase does, and what that keeps; or its end.
-    pub stop: Stop,
-    /// How often the piece has begun again that was interrupted last.
-    pub restarts: PieceRestarts,
-}
-
-impl EraseRun {
-    /// The planes of this erase.
-    pub fn running(&mut self) -> &mut [PlaneErase] {
-        &mut self.planes[..self.together]
-    }
-
-    /// Time from where the erase last started or resumed until its slowest plane is done.
-    pub fn left(&mut self) -> Time {
-        self.running().iter().map(|plane| plane.total - plane.done).max().unwrap_or_default()
-    }
-
-    /// Sets where the planes stop for a read that waits at `now`. Returns the time, from where the erase
-    /// last went on, until the last of them has; `None` if the erase is over by then, or has no stop left.
-    pub fn stop_planes(&mut self, rule: &SuspensionRule, now: Time) -> Option<Time> {
-        let (since, state, left) = (self.since, self.state, self.left());
-        let mut last = Time::ZERO;
-        for plane in self.running() {
-            // What was reached before the last suspension is no new stop.
-            let elapsed = (plane.done + now.saturating_sub(since)).max(plane.done + Time(1));
-            let stop = rule.next_stop(&plane.steps, elapsed, state, plane.restarts);
-            plane.stop = stop.unwrap_or(Stop::after(plane.total));
-            last = last.max(plane.stop.at - plane.done);
-        }
-        self.stops = last < left;
-        self.stops.then_some(last)
-    }
-}
-
 /// Counts the pages that queued commands will program, by a hash of the page. A count of 0 tells a read at once that
 /// no queued command writes its page.
 #[derive(Clone, Debug)]
 pub struct PendingPages {
     /// A power of two.
     buckets: Vec<u32>,
-    /// Their sum.
+    /// Sum of the counts.
     total: u32,
     copies: bool,
+    /// Names the page that holds a mapping unit.
+    geometry: Geometry,
 }
 
 impl PendingPages {
     /// An empty counter, sized for about `accesses` queued page accesses. `copies`: also count copies, which only
     /// reads with priority search for.
-    pub fn new(accesses: usize, copies: bool) -> PendingPages {
-        PendingPages { buckets: vec![0; accesses.next_power_of_two()], total: 0, copies }
+    pub fn new(accesses: usize, copies: bool, geometry: Geometry) -> PendingPages {
+        PendingPages { buckets: vec![0; accesses.next_power_of_two()], total: 0, copies, geometry }
+    }
+
+    /// Whether anything is counted.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
     }
 
     #[inline]
@@ -274,7 +222,7 @@ impl PendingPages {
     /// Whether a queued command may fill this page; `false` is certain.
     #[inline]
     fn may_hold(&self, page: PageAddress) -> bool {
-        self.total > 0 && self.buckets[self.bucket(page)] > 0
+        self.total > 0 && self.buckets[self.bucket(self.geometry.page_of_unit(page))] > 0
     }
 }
 
@@ -320,7 +268,9 @@ impl Die {
             spent: PhaseTimes::default(),
             busy: Time::ZERO,
             stalled_since: None,
-            erase: EraseRun::default(),
+            operation: Operation::default(),
+            plane_reads: Vec::new(),
+            reads_since: Time::ZERO,
         }
     }
 
@@ -336,7 +286,8 @@ impl Die {
         self.clock = DieClock::default();
         self.stalled_since = None;
         self.riders = Riders::default();
-        self.erase = EraseRun::default();
+        self.operation = Operation::default();
+        self.plane_reads.clear();
     }
 
     /// Whether anything waits.
@@ -399,7 +350,7 @@ impl Die {
     /// erase, so that neither notices.
     pub fn may_pass_erase(&self, passed: usize) -> bool {
         let Lane { segments, commands, .. } = &self.lanes[WORK];
-        let next = passed + self.erase.together;
+        let next = passed + self.operation.together;
         let (Some(segment), Some(command)) = (segments.get(next), commands.get(next)) else { return false };
         let is_host = matches!(command.cause, Cause::Host | Cause::Rmw) && segment.token != NOBODY;
         let is_page = matches!(command.op, FlashOp::Program | FlashOp::Read) && !segment.chained;
@@ -423,10 +374,10 @@ impl Die {
     /// A page may be moved more than once, even away and back. Each search covers only the commands queued before the
     /// copy that was found last. The content of the page is not compared, because versions repeat. `behind` is moved
     /// along, so that a later call continues from there.
-    pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64) -> bool {
+    pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64, array: &NandArray) -> bool {
         let first = self.lanes[WORK].first_number;
         loop {
-            match self.pending_write(read.target, behind.saturating_sub(first) as usize) {
+            match self.pending_write(read.target, behind.saturating_sub(first) as usize, array) {
                 Some(PendingWrite::Program) => return true,
                 Some(PendingWrite::Copy(source, at)) => (read.target, *behind) = (source, first + at as u64),
                 None => return false,
@@ -436,16 +387,27 @@ impl Die {
 
     /// The last of the first `before` queued commands that will write `page`, if one will.
     #[inline]
-    pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
-        if self.pending.may_hold(page) { self.find_pending_write(page, before) } else { None }
+    pub fn pending_write(&self, page: PageAddress, before: usize, array: &NandArray) -> Option<PendingWrite> {
+        if self.pending.may_hold(page) { self.find_pending_write(page, before, array) } else { None }
     }
 
-    fn find_pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+    fn find_pending_write(&self, page: PageAddress, before: usize, array: &NandArray) -> Option<PendingWrite> {
         let commands = &self.lanes[WORK].commands;
+        let whole = self.pending.geometry.page_of_unit(page);
         let writes =
-            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+            |command: &FlashCommand| command.target == whole && matches!(command.op, FlashOp::Program | FlashOp::Copy);
         let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
-        let is_copy = commands[at].op == FlashOp::Copy;
-        Some(if is_copy { PendingWrite::Copy(commands[at].source, at) } else { PendingWrite::Program })
+        if commands[at].op == FlashOp::Copy {
+            return Some(PendingWrite::Copy(commands[at].source, at));
+        }
+        // A unit that is moved is not in the buffer before its page was read.
+        let unit = match self.pending.geometry.units_per_page {
+            1 => None,
+            _ => array.staged_unit(&commands[at], usize::from(page.page - whole.page)),
+        };
+        Some(match unit.map(|unit| unit.source) {
+            Some(UnitSource::Copied(source)) => PendingWrite::Copy(source, at),
+            Some(UnitSource::Host | UnitSource::Padding) | None => PendingWrite::Program,
+        })
     }
 }

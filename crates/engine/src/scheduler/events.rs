@@ -11,7 +11,7 @@ use pumice_types::Time;
 /// No event.
 const NEVER: u128 = u128::MAX;
 
-/// Its time.
+/// Time of an event that never comes.
 const NEVER_AT: u64 = u64::MAX;
 
 /// The events of all dies, in the order of their times, and of their making among equals.

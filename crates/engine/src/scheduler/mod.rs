@@ -19,10 +19,11 @@
 //! another die waits for the read there (`moves`).
 
 mod die;
-mod erase;
 mod events;
 mod moves;
+mod operation;
 mod plane_queues;
+mod plane_reads;
 mod power;
 mod retry;
 mod riders;
@@ -30,7 +31,9 @@ mod riding;
 mod run;
 mod segment;
 mod snapshots;
+mod steps;
 mod together;
+mod units;
 
 use std::collections::VecDeque;
 
@@ -70,16 +73,21 @@ pub struct Policy {
     pub holds_die: bool,
     /// Rule for suspending erases, which then run step by step. `None`: an erase runs as one piece.
     pub erase: Option<SuspensionRule>,
+    /// Rule for suspending programs, and their pulses. `None`: a program runs as one piece.
+    pub program: Option<(SuspensionRule, u8)>,
+    /// Each plane of a die senses host reads with priority by itself.
+    pub plane_reads: bool,
     /// Which commands that address one page number of several planes, or erase a block in each of several
     /// planes, run as one command. Needs erases in steps.
     pub multi_plane: MultiPlane,
     /// An erase waits for every program that was decided before it, on whichever die: the device may lose power.
     pub erases_wait: bool,
-    /// What changes a plane keeps its order there, even where commands overtake others: the device may lose power.
+    /// What changes a plane keeps its order there, even where commands overtake others: the device may lose power, or
+    /// programs take mapping units out of blocks that their commands do not name.
     pub changes_in_order: bool,
     /// Pages are moved between dies: a program waits for the read of its data.
     pub moves_wait: bool,
-    /// Pages of the map wait for the programs that they tell of: the device starts anew from them.
+    /// Pages of the map wait for the programs that they tell of: the device recovers from them.
     pub log_waits: bool,
 }
 
@@ -89,7 +97,7 @@ impl Policy {
         ShapeRule {
             copyback: timing.copyback,
             in_steps: self.erase.is_some(),
-            copybacks_join: self.multi_plane == MultiPlane::Queue,
+            copybacks_apart: self.multi_plane == MultiPlane::Queue || self.program.is_some(),
         }
     }
 }
@@ -135,6 +143,15 @@ pub struct PageDone {
     pub waited: PhaseTimes,
 }
 
+/// Suspensions of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suspensions {
+    /// Suspensions of erases.
+    pub erases: u64,
+    /// Suspensions of page programs, those of copies included.
+    pub programs: u64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     free_at: Time,
@@ -158,7 +175,7 @@ pub struct Scheduler {
     idle: Option<DieId>,
     shapes: ShapeRule,
     multi_plane: MultiPlaneCounts,
-    suspensions: u64,
+    suspensions: Suspensions,
     /// Reads of pages that are moved between dies.
     moves: MoveReads,
     /// Dies whose next command waits for others.
@@ -187,7 +204,7 @@ impl Scheduler {
                 .then(|| PlaneQueues::new(blocks, room + merge, policy.changes_in_order))
         };
         let die = |die: u32| {
-            let pending = PendingPages::new(room, policy.read_priority);
+            let pending = PendingPages::new(room, policy.read_priority, geometry);
             let snapshots = Snapshots::with_capacity(room);
             let channel = geometry.channel_of(DieId(die)).index();
             Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die), channel })
@@ -205,7 +222,7 @@ impl Scheduler {
             done: VecDeque::with_capacity(64),
             idle: None,
             multi_plane: MultiPlaneCounts::default(),
-            suspensions: 0,
+            suspensions: Suspensions::default(),
             moves: MoveReads::new(geometry.dies() as usize, blocks_per_die),
             stalled: Vec::new(),
             cut: power::CommandCut::default(),
@@ -258,8 +275,8 @@ impl Scheduler {
         self.multi_plane
     }
 
-    /// Suspensions of erases so far.
-    pub fn suspensions(&self) -> u64 {
+    /// Suspensions so far.
+    pub fn suspensions(&self) -> Suspensions {
         self.suspensions
     }
 
@@ -316,7 +333,7 @@ impl Scheduler {
         let die = &self.dies[index];
         let is_buffered = match lane {
             // It goes before the copies that will move its page, to wherever that is by then.
-            READS => die.follow_copies(&mut { *read }, &mut die.next_number()),
+            READS => die.follow_copies(&mut { *read }, &mut die.next_number(), &self.chips.checked.array),
             _ => self.is_in_buffer(index, read),
         };
         if is_buffered {
@@ -338,8 +355,15 @@ impl Scheduler {
         }
         if die.active.is_none() {
             self.start(index, now);
-        } else if lane == READS || self.writes_wait(index) {
-            self.ask_to_suspend(index, now);
+        } else {
+            if self.geometry.units_per_page > 1 {
+                self.join_sensing(index, lane, now);
+            }
+            if lane == READS && !self.dies[index].plane_reads.is_empty() {
+                self.start_reads(index, now);
+            } else if lane == READS || self.writes_wait(index) {
+                self.ask_to_suspend(index, now);
+            }
         }
         Ok(false)
     }
@@ -347,7 +371,28 @@ impl Scheduler {
     /// Whether the page that a read needs is still to be programmed.
     #[inline]
     fn is_in_buffer(&self, index: usize, read: &FlashCommand) -> bool {
-        self.dies[index].pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
+        let array = &self.chips.checked.array;
+        self.dies[index].pending_write(read.target, usize::MAX, array) == Some(PendingWrite::Program)
+    }
+
+    /// Lets a page access wait until all programs that are queued have ended. Returns on how many dies it waits.
+    ///
+    /// # Errors
+    /// What executing overdue commands finds.
+    pub fn wait_for_programs(&mut self, token: u32, now: Time, observer: &mut impl Observer) -> Result<u32, SimError> {
+        let mut dies = 0;
+        for index in 0..self.dies.len() {
+            self.advance(index, now, observer)?;
+            if self.dies[index].pending.is_empty() {
+                continue;
+            }
+            // A die does what waits for it in its order, so it comes to this when it has done all before.
+            let last = FlashCommand::pause(BlockId(index as u32 * self.blocks_per_die), Time::ZERO);
+            let commands = std::slice::from_ref(&last);
+            let wait = Submission { commands, completes: 0, token, parts: false, urgent: false, part: Time::ZERO };
+            dies += u32::from(!self.submit(&wait, now, observer)?);
+        }
+        Ok(dies)
     }
 
     /// Keeps what a die has spent its time on until now, if the parts of an access's waiting time must be computed.

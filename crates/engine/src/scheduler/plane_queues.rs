@@ -8,7 +8,7 @@
 //!   them, and an erase comes after all that read its block.
 //! - From the first read or search of its plan on, the plan's commands keep their order: reads and searches find
 //!   out what is to be moved, or what a page is to hold.
-//! - On a device that may lose power, what changes a plane keeps its order there: who starts anew takes the page with the
+//! - On a device that may lose power, what changes a plane keeps its order there: recovery takes the page with the
 //!   largest number of a plane for the one that was programmed last.
 //!
 //! Each command counts the commands that it waits for and knows those that wait for it, so none is ever looked
@@ -32,7 +32,7 @@ pub struct DieBlocks {
     pub first: u32,
     /// Blocks of each of its planes.
     pub per_plane: u32,
-    /// Its planes.
+    /// Planes of the die.
     pub planes: u32,
 }
 
@@ -41,12 +41,12 @@ pub struct DieBlocks {
 struct QueuedCommand {
     /// Numbers of the commands that wait for it.
     next: [u64; NEXT],
-    /// Of which plan it is part.
+    /// Plan that the command is part of.
     plan: u32,
     plane: u16,
     /// Commands that it waits for.
     waits_for: u8,
-    /// Of a kind that may run together with others.
+    /// The command is of a kind that may run together with others.
     joins: bool,
     /// Whether the command has run.
     is_over: bool,
@@ -58,7 +58,7 @@ pub struct PlaneQueues {
     blocks: DieBlocks,
     /// Every command of the lane, in its order.
     commands: VecDeque<QueuedCommand>,
-    /// Number of the first of them.
+    /// Number of the first command of the lane.
     first: u64,
     /// The last command queued that touches each block.
     last_of_block: Vec<u64>,

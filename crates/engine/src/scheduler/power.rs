@@ -4,8 +4,9 @@
 use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, RecoveryFault, Time};
 
 use super::Scheduler;
-use super::die::{EraseRun, WORK};
+use super::die::WORK;
 use super::segment::{Phase, Resources, die_only_time};
+use super::steps::Operation;
 use crate::error::SimError;
 use crate::observe::Observer;
 
@@ -16,7 +17,7 @@ pub struct UnderWay {
     pub command: FlashCommand,
     /// Time that it still needs.
     pub left: Time,
-    /// Of an erase in steps: its steps, and how much of them had run.
+    /// Steps of an erase in steps, and how much of them had run.
     pub erase: Option<(Vec<EraseStep>, Time)>,
     /// An erase on several planes: its own plane is done, and waits for the others.
     pub has_ended: bool,
@@ -103,8 +104,8 @@ impl Scheduler {
         self.policy.erases_wait && !RecoveryFault::JoinedErasesDoNotWait.is_on() && self.is_held_back(command)
     }
 
-    /// Of a device that may lose power: a command waits for a program. Of an erase, that may be the new copy of
-    /// a page whose old copy the erase takes away; of a page of the map, a page whose place it tells.
+    /// Whether a command waits for a program on a device that may lose power. For an erase, that may be the new copy of
+    /// a page that the erase takes away; for a page of the map, a page that it tells of.
     #[cold]
     fn is_held_back(&self, next: &FlashCommand) -> bool {
         let is_of_log = |command: &FlashCommand| self.policy.log_waits && command.cause == Cause::Map;
@@ -215,9 +216,12 @@ impl Scheduler {
     /// `None` before that is known.
     fn change_begins(&self, index: usize, command: &FlashCommand, due: Time) -> Option<Time> {
         let die = &self.dies[index];
+        if die.operation.is_running {
+            return Some(die.operation.begun);
+        }
         match die.usage.shape {
             Resources::Erase => Some(die.started),
-            Resources::Die if command.op == FlashOp::Copy => Some(die.cursor + self.timing.t_r),
+            Resources::Die if command.op == FlashOp::Copy => Some(die.cursor + self.timing.t_r(command.source.page)),
             Resources::Die => Some(die.cursor),
             Resources::DieThenChannel => None,
             Resources::DieChannelDie if !die.on_channel || die.riders.are_there() => None,
@@ -246,29 +250,36 @@ impl Scheduler {
             let left = ends.saturating_sub(now);
             UnderWay { command: *command, left, erase: None, has_ended: false }
         };
+        if die.operation.is_running {
+            return die.operation.under_way(together.copied(), Some(now), Time::ZERO, under_way);
+        }
         match die.usage.shape {
-            Resources::Erase => die.erase.under_way(together.copied(), Some(now), Time::ZERO, under_way),
             Resources::Die => under_way.push(one(&command, die.cursor + die_only_time(&self.timing, &command))),
-            Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
+            Resources::DieThenChannel
+            | Resources::ChannelThenDie
+            | Resources::DieChannelDie
+            | Resources::Copyback
+            | Resources::Erase => {
                 under_way.extend(together.map(|command| one(command, due)));
             }
         }
     }
 
-    /// The erases of a die that are suspended. Writes that went before them may wait in front of them.
+    /// What is suspended on a die. Writes that went before an erase may wait in front of it.
     fn suspended(&mut self, index: usize, under_way: &mut Vec<UnderWay>) {
-        let Some(resume) = self.policy.erase.map(|rule| rule.resume) else { return };
+        let shape = self.dies[index].operation.shape;
+        let Some(rule) = self.suspension_rule(shape).filter(|_| self.dies[index].operation.is_suspended) else {
+            return;
+        };
         let die = &mut self.dies[index];
         let work = &die.lanes[WORK];
-        let Some(at) = work.segments.iter().position(|segment| segment.shape == Resources::Erase) else { return };
-        if die.erase.is_suspended {
-            let commands = work.commands.iter().skip(at).copied();
-            die.erase.under_way(commands, None, resume, under_way);
-        }
+        let Some(at) = work.segments.iter().position(|segment| segment.shape == shape) else { return };
+        let commands = work.commands.iter().skip(at).copied();
+        die.operation.under_way(commands, None, rule.resume, under_way);
     }
 }
 
-impl EraseRun {
+impl Operation {
     /// What is left of it: since it last went on if it runs at `now`, or after its `resume` if it is suspended.
     fn under_way(
         &mut self,
@@ -281,11 +292,12 @@ impl EraseRun {
         let ran = now.map_or(Time::ZERO, |now| now.saturating_sub(since));
         let left = all_left.saturating_sub(ran) + now.map_or(Time::ZERO, |now| since.saturating_sub(now)) + resume;
         let is_alone = self.together < 2;
-        for (plane, command) in self.running().iter().zip(commands) {
+        for (plane, command) in self.planes.iter().take(self.together).zip(commands) {
             let limit = if stops { plane.stop.at } else { plane.total };
             let done = (plane.done + ran).min(limit);
-            let has_ended = !is_alone && done == plane.total;
-            under_way.push(UnderWay { command, left, erase: Some((plane.steps.clone(), done)), has_ended });
+            let has_ended = self.shape == Resources::Erase && !is_alone && done == plane.total;
+            let erase = (self.shape == Resources::Erase).then(|| (plane.steps.clone(), done));
+            under_way.push(UnderWay { command, left, erase, has_ended });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads that are repeated: on the die and, asked for anew, on the channel, as often as the chips say
 //! when they start.
 
-use pumice_types::Time;
+use pumice_types::{PageTimes, Time};
 
 use super::die::{Die, Lane};
 use super::segment::{Resources, Segment, Usage};
@@ -32,7 +32,7 @@ impl Die {
         if self.usage.copy_reads > Time::ZERO {
             for round in 1..=self.usage.retries {
                 let again = self.usage.page * self.reading(lane, group, round);
-                self.usage.copy_reads += self.read_time(lane, group, round) + again;
+                self.usage.copy_reads += self.read_time(lane, group, round, &chips.timing.pages) + again;
             }
         }
     }
@@ -44,19 +44,21 @@ impl Die {
     }
 
     /// Die time of the reads of a round of retries.
-    fn read_time(&self, lane: usize, group: usize, round: u8) -> Time {
-        match self.usage.reads {
-            0 | 1 => self.usage.die_first,
-            reads => Time(self.usage.die_first.0 / u64::from(reads)) * self.reading(lane, group, round),
+    fn read_time(&self, lane: usize, group: usize, round: u8, pages: &PageTimes) -> Time {
+        if self.usage.reads < 2 {
+            return self.usage.die_first;
         }
+        let Lane { segments, commands, .. } = &self.lanes[lane];
+        let reads = segments.iter().zip(commands).take(group).filter(|(segment, _)| segment.retries >= round);
+        reads.map(|(_, command)| pages.t_r(command.source.page)).sum()
     }
 
     /// Begins the next retry; returns when the die is done with it.
-    pub fn read_again(&mut self, now: Time) -> Time {
+    pub fn read_again(&mut self, now: Time, pages: &PageTimes) -> Time {
         self.round += 1;
         self.on_channel = false;
         let Some(active) = self.active else { return now };
-        now + self.read_time(active, self.group, self.round)
+        now + self.read_time(active, self.group, self.round, pages)
     }
 
     /// Die time after the transfers of this round; not zero only in the last round.

@@ -57,7 +57,7 @@ impl Scheduler {
             }
             // One that does not ride keeps what it was to read: it may have to wait for more than this copy.
             let (mut read, mut behind) = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
-            die.follow_copies(&mut read, &mut behind);
+            die.follow_copies(&mut read, &mut behind, &self.chips.checked.array);
             if fits(&read) {
                 let lane = &mut die.lanes[READS];
                 (lane.commands[nth], lane.segments[nth].behind) = (read, behind);

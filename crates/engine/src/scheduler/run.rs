@@ -15,7 +15,7 @@ const HANDLED_MAX: u64 = 1 << 12;
 impl Channel {
     /// Reserves the channel for `time`; returns when the transfer starts.
     #[inline]
-    fn grant(&mut self, now: Time, time: Time) -> Time {
+    pub(super) fn grant(&mut self, now: Time, time: Time) -> Time {
         let start = now.max(self.free_at);
         self.free_at = start + time;
         self.busy += time;
@@ -64,35 +64,29 @@ impl Scheduler {
     #[inline(always)]
     fn handle(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         let die = &mut self.dies[index];
+        if !die.plane_reads.is_empty() {
+            return self.step_reads(index, now, observer);
+        }
         let shape = die.active_shape();
         if let Some(shape @ (Resources::DieThenChannel | Resources::DieChannelDie)) = shape
             && !die.on_channel
         {
-            die.on_channel = true;
-            let (transfers, then) = (die.transfers(), die.after_transfers());
-            let riders = die.riders.transfers;
-            let out = self.channels[die.channel].grant(now, riders + transfers) + riders;
-            die.riders.copies_end = out + transfers + then;
-            if die.riders.are_there() {
-                self.events.set(index, out);
-            } else {
-                let end = die.riders.copies_end;
-                self.set_due(index, shape, end);
-            }
+            self.take_channel(index, shape, now);
             return Ok(());
         }
         if die.riders.are_there() {
             let due = die.riders.copies_end;
             self.end_riders(index, now, observer)?;
             self.set_due(index, Resources::DieChannelDie, due);
+            self.begin_program(index, due, now);
             return Ok(());
         }
         if die.round < die.usage.retries {
             tell_transfers(die, index, now, observer);
-            self.events.set(index, die.read_again(now));
+            self.events.set(index, die.read_again(now, &self.timing.pages));
             return Ok(());
         }
-        if shape == Some(Resources::Erase) && die.erase.stops {
+        if die.operation.stops {
             self.suspend(index, now, observer)?;
         } else {
             self.finish(index, now, observer)?;
@@ -101,6 +95,24 @@ impl Scheduler {
             self.events.clear(index);
         }
         Ok(())
+    }
+
+    /// What a die has sensed asks for its channel.
+    #[inline(always)]
+    fn take_channel(&mut self, index: usize, shape: Resources, now: Time) {
+        let die = &mut self.dies[index];
+        die.on_channel = true;
+        let (transfers, then) = (die.transfers(), die.after_transfers());
+        let riders = die.riders.transfers;
+        let out = self.channels[die.channel].grant(now, riders + transfers) + riders;
+        die.riders.copies_end = out + transfers + then;
+        if die.riders.are_there() {
+            self.events.set(index, out);
+        } else {
+            let end = die.riders.copies_end;
+            self.set_due(index, shape, end);
+            self.begin_program(index, end, now);
+        }
     }
 
     /// Executes the commands of a die-only segment that have ended by `now`.
@@ -144,7 +156,9 @@ impl Scheduler {
         if let Some(since) = die.stalled_since {
             spent[self.phase_of_stall() as usize] += now - since;
         }
-        if let Some(active) = die.active {
+        if !die.plane_reads.is_empty() {
+            spent[Phase::Host as usize] += now - die.started;
+        } else if let Some(active) = die.active {
             let lane = &die.lanes[active];
             let segment = &lane.segments[0];
             match lane.commands.front() {
@@ -166,7 +180,7 @@ impl Scheduler {
     pub(super) fn start(&mut self, index: usize, now: Time) {
         let die = &self.dies[index];
         let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
-        if lane == WORK && die.erase.is_suspended {
+        if lane == WORK && die.operation.is_suspended {
             self.let_writes_pass(index);
         }
         if lane == WORK && self.must_wait(index) {
@@ -180,15 +194,15 @@ impl Scheduler {
     #[inline(always)]
     fn start_lane(&mut self, index: usize, lane: usize, now: Time) {
         if lane == READS {
+            if self.policy.plane_reads {
+                return self.start_reads(index, now);
+            }
             self.find_sources(index);
         }
-        let group = match &self.dies[index].erase {
-            // A suspended erase goes on as it began.
-            erase if erase.is_suspended && self.dies[index].lanes[lane].segments[0].shape == Resources::Erase => {
-                erase.together
-            }
-            _ => self.gather(index, lane),
-        };
+        if self.dies[index].operation.is_suspended && self.is_suspended_operation(index, lane) {
+            return self.resume(index, now);
+        }
+        let group = self.gather(index, lane);
         self.settle_usage(index, lane, group);
         let die = &mut self.dies[index];
         die.active = Some(lane);
@@ -206,10 +220,13 @@ impl Scheduler {
                 let (transfers, die_last) = (die.transfers(), die.usage.die_last);
                 self.channels[die.channel].grant(now, transfers) + transfers + die_last
             }
-            Resources::Erase => return self.start_erase(index, now),
+            Resources::Erase => return self.begin_erase(index, now),
         };
         let shape = die.usage.shape;
         self.set_due(index, shape, due);
+        if matches!(shape, Resources::ChannelThenDie | Resources::Copyback) {
+            self.begin_program(index, due, now);
+        }
     }
 
     /// Settles what the first `group` segments of a lane use together, and which reads ride on them.
@@ -221,6 +238,9 @@ impl Scheduler {
         self.usages.replace(&mut die.usage, &segments[0], &commands[0]);
         if group > 1 {
             die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages));
+            if self.policy.multi_plane == MultiPlane::Off {
+                die.usage.share_page(&die.lanes[lane]);
+            }
         }
         if self.chips.retry.is_some() {
             die.begin_reads(lane, group, &mut self.chips);
@@ -346,6 +366,7 @@ impl Scheduler {
         if let Some(command) = due {
             die.usage.charge(&mut die.spent, &command, now - die.started);
         }
+        die.operation.is_running = false;
         die.busy += now - die.started;
         Ok(chained)
     }
@@ -353,7 +374,7 @@ impl Scheduler {
 
 /// Tells an observer that watches them of the transfers of what has ended its round or its work on a die.
 #[inline]
-fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observer) {
+pub(super) fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observer) {
     if !observer.watches_transfers() {
         return;
     }
@@ -378,7 +399,11 @@ pub(super) fn page_done(segment: &Segment, own: Usage, die: &mut Die, now: Time)
             *waited = *end - start;
         }
         if segment.shape != Resources::Die {
-            let others = now - die.started - own_die - channel;
+            let lasted = now - die.started;
+            // Of an operation that was suspended, what ran before is in `spent`.
+            let before = (own_die + channel).saturating_sub(lasted);
+            waited[die.operation.phase as usize] = waited[die.operation.phase as usize] - before;
+            let others = lasted + before - own_die - channel;
             let copies = die.usage.copy_reads.saturating_sub(own.copy_reads).min(others);
             waited[Phase::GcRead as usize] += copies;
             waited[Phase::Host as usize] += others - copies;

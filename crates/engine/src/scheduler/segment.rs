@@ -1,16 +1,17 @@
 //! Segments: consecutive commands of one die that are scheduled as one event, and the kind of work that their time is
 //! charged to.
 
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, SearchExpectation, Time};
+use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, PageTimes, SearchExpectation, Time};
 
 /// The place of a snapshot that was not taken.
 pub const NO_SNAPSHOT: u32 = u32::MAX;
 
 /// What a die spends its time on, as a waiting host access sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Phase {
     /// Work for host requests.
+    #[default]
     Host,
     /// Accesses of a map that is not all in RAM.
     Map,
@@ -43,7 +44,7 @@ pub enum Resources {
     ChannelThenDie,
     /// Die, channel out and in, die: a copy through the controller.
     DieChannelDie,
-    /// Die only: a copyback that may run together with others.
+    /// Die only: a copyback that may run together with others, or be suspended.
     Copyback,
     /// Die only, in steps between which reads may come.
     Erase,
@@ -56,8 +57,8 @@ pub struct ShapeRule {
     pub copyback: bool,
     /// Erases are run step by step.
     pub in_steps: bool,
-    /// Copybacks may run together, so each is a segment of its own.
-    pub copybacks_join: bool,
+    /// Copybacks may run together, or be suspended, so each is a segment of its own.
+    pub copybacks_apart: bool,
 }
 
 impl Resources {
@@ -68,7 +69,7 @@ impl Resources {
             FlashOp::Read | FlashOp::SpareSearch => Resources::DieThenChannel,
             FlashOp::Program => Resources::ChannelThenDie,
             FlashOp::Copy if !rule.copyback => Resources::DieChannelDie,
-            FlashOp::Copy if rule.copybacks_join => Resources::Copyback,
+            FlashOp::Copy if rule.copybacks_apart => Resources::Copyback,
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if rule.in_steps => Resources::Erase,
             FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
                 Resources::Die
@@ -173,9 +174,9 @@ pub struct Usage {
 /// What segments use, by their shape.
 #[derive(Clone, Debug)]
 pub struct Usages {
-    /// Of a segment whose usage nothing but its shape decides.
+    /// Usage of each shape, for segments that nothing else decides.
     of_shape: [Usage; SHAPES],
-    t_r: Time,
+    pages: PageTimes,
     page_transfer: Time,
     spare_transfer: Time,
     command_overhead: Time,
@@ -186,7 +187,7 @@ impl Usages {
     pub fn new(timing: &FlashTiming) -> Usages {
         Usages {
             of_shape: Resources::ALL.map(|shape| Usage::of_shape(shape, timing)),
-            t_r: timing.t_r,
+            pages: timing.pages.clone(),
             page_transfer: timing.page_transfer,
             spare_transfer: timing.spare_transfer,
             command_overhead: timing.command_overhead,
@@ -208,9 +209,19 @@ impl Usages {
         self.complete(usage, segment, command);
     }
 
+    /// Sets the die times of a command of chips whose pages differ.
+    #[cold]
+    fn set_array_times(&self, usage: &mut Usage, command: &FlashCommand) {
+        let read = if command.op == FlashOp::Copy { command.source } else { command.target };
+        usage.set_array_times(self.pages.t_r(read.page), self.pages.t_prog(command.target.page));
+    }
+
     /// Sets what the shape does not decide.
     #[inline]
     fn complete(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
+        if self.pages.differ() {
+            self.set_array_times(usage, command);
+        }
         if segment.shape == Resources::Die {
             usage.die_first = segment.own_time;
         } else if segment.own_time > Time::ZERO {
@@ -222,7 +233,7 @@ impl Usages {
                 SearchExpectation::Pages => self.page_transfer,
                 SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => self.spare_transfer,
             };
-            usage.die_first = self.t_r * pages;
+            usage.die_first = self.pages.t_r_down(command.target.page, command.searched_pages());
             usage.channel = transfer * pages + self.command_overhead;
             usage.transfers = usage.channel;
         }
@@ -230,26 +241,37 @@ impl Usages {
 }
 
 impl Usage {
-    /// What a segment of one page command uses.
+    /// What a segment of one page command uses, of the first page of a block.
     fn of_shape(shape: Resources, t: &FlashTiming) -> Usage {
         let page = t.page_transfer + t.command_overhead;
-        let (die_first, channel, die_last) = match shape {
-            Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
-            Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),
-            Resources::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
-            Resources::Copyback => (t.t_r, Time::ZERO, t.t_prog),
-            Resources::Die | Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
+        let channel = match shape {
+            Resources::DieThenChannel | Resources::ChannelThenDie => page,
+            Resources::DieChannelDie => t.copy_transfer(),
+            Resources::Copyback | Resources::Die | Resources::Erase => Time::ZERO,
         };
-        let copy_reads = match shape {
-            Resources::DieChannelDie => t.t_r + page,
-            Resources::Copyback => t.t_r,
-            Resources::Die | Resources::DieThenChannel | Resources::ChannelThenDie | Resources::Erase => Time::ZERO,
-        };
-        let transfers = channel;
-        Usage { shape, die_first, channel, transfers, die_last, retries: 0, reads: 1, page, again: page, copy_reads }
+        let mut usage = Usage { shape, channel, transfers: channel, reads: 1, page, again: page, ..Usage::default() };
+        usage.set_array_times(t.t_r(0), t.t_prog(0));
+        usage
     }
 
-    /// The same, in which copies read for so long.
+    /// Sets the die times of page commands that read and program for so long.
+    fn set_array_times(&mut self, t_r: Time, t_prog: Time) {
+        let (none, page) = (Time::ZERO, self.page);
+        (self.die_first, self.die_last, self.copy_reads) = match self.shape {
+            Resources::DieThenChannel => (t_r, none, none),
+            Resources::ChannelThenDie => (none, t_prog, none),
+            Resources::DieChannelDie => (t_r, t_prog, t_r + page),
+            Resources::Copyback => (t_r, t_prog, t_r),
+            Resources::Die | Resources::Erase => (none, none, none),
+        };
+    }
+
+    /// What is left of it when its last die time, which was suspended, goes on.
+    pub fn rest(self) -> Usage {
+        Usage { shape: self.shape, reads: self.reads, page: self.page, again: self.again, ..Usage::default() }
+    }
+
+    /// Returns this usage with copies that read for `copy_reads`.
     pub fn with_copy_reads(self, copy_reads: Time) -> Usage {
         Usage { copy_reads, ..self }
     }
@@ -264,8 +286,9 @@ impl Usage {
     }
 }
 
+/// What the die time of a page command, but for the reads of copies, is charged to.
 #[inline]
-fn phase(command: &FlashCommand) -> Phase {
+pub fn phase(command: &FlashCommand) -> Phase {
     match (command.cause, command.op) {
         (Cause::Host | Cause::Rmw, _) => Phase::Host,
         (Cause::Map, _) => Phase::Map,
@@ -280,7 +303,7 @@ fn phase(command: &FlashCommand) -> Phase {
 #[inline]
 pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
     match command.op {
-        FlashOp::Copy => timing.t_r + timing.t_prog,
+        FlashOp::Copy => timing.t_r(command.source.page) + timing.t_prog(command.target.page),
         FlashOp::Pause => command.duration(),
         FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => timing.erase_time(command),
         FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program => unreachable!("{command:?} needs the channel"),
@@ -293,7 +316,7 @@ pub fn charge(spent: &mut PhaseTimes, timing: &FlashTiming, command: &FlashComma
     match (command.cause, command.op) {
         (Cause::Map, _) => spent[Phase::Map as usize] += elapsed,
         (_, FlashOp::Copy) => {
-            let read = elapsed.min(timing.t_r);
+            let read = elapsed.min(timing.t_r(command.source.page));
             spent[Phase::GcRead as usize] += read;
             spent[Phase::GcWrite as usize] += elapsed - read;
         }

@@ -9,7 +9,7 @@ use super::segment::PhaseTimes;
 pub struct Snapshot {
     /// Time of the snapshot.
     pub at: Time,
-    /// Its time by phase until then.
+    /// Time of the die by phase until then.
     pub spent: PhaseTimes,
 }
 
@@ -27,7 +27,7 @@ impl Snapshots {
         Snapshots { places: Vec::with_capacity(accesses), free: Vec::with_capacity(accesses) }
     }
 
-    /// Forgets all of them.
+    /// Forgets all snapshots.
     pub fn clear(&mut self) {
         self.places.clear();
         self.free.clear();

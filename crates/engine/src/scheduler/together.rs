@@ -1,7 +1,7 @@
 //! What runs together on a die as one multi-plane command, and what that uses.
 
-use pumice_nand::fits_multi_plane;
-use pumice_types::{FlashCommand, FlashOp, FlashTiming, MultiPlane, PageAddress, Time};
+use pumice_nand::{NandArray, fits_multi_plane};
+use pumice_types::{FlashCommand, FlashOp, FlashTiming, MultiPlane, Time};
 
 use super::Scheduler;
 use super::die::{Die, Lane, READS, WORK};
@@ -10,7 +10,7 @@ use super::segment::{Resources, Segment, Usage, Usages};
 /// Multi-plane commands: those that used more than one plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MultiPlaneCounts {
-    /// All of them.
+    /// All multi-plane commands.
     pub commands: u64,
     /// Multi-plane commands that only copied.
     pub copies: u64,
@@ -35,7 +35,8 @@ impl Scheduler {
     #[inline]
     pub(super) fn gather(&mut self, index: usize, lane: usize) -> usize {
         let group = match (self.policy.multi_plane, lane) {
-            (MultiPlane::Off, _) => return 1,
+            (MultiPlane::Off, _) if self.geometry.units_per_page == 1 => return 1,
+            (MultiPlane::Off, _) => return self.units_of_page(index, lane),
             (MultiPlane::Neighbours, _) => self.neighbours(index, lane),
             (MultiPlane::Queue, READS) => self.gather_reads(index),
             (MultiPlane::Queue, _) => self.gather_work(index),
@@ -53,7 +54,7 @@ impl Scheduler {
         };
         let die = &mut self.dies[index];
         for nth in 0..together.min(die.lanes[READS].commands.len()) {
-            die.find_source(nth);
+            die.find_source(nth, &self.chips.checked.array);
         }
     }
 
@@ -97,7 +98,7 @@ impl Scheduler {
             if !fits(&die.lanes[READS]) {
                 continue;
             }
-            die.find_source(nth);
+            die.find_source(nth, &self.chips.checked.array);
             if fits(&die.lanes[READS]) {
                 die.lanes[READS].bring_forward(nth, group);
                 group += 1;
@@ -143,9 +144,9 @@ impl Scheduler {
 
 impl Die {
     /// Points a read with priority to where its page still is, if copies that are queued will move it.
-    pub(super) fn find_source(&mut self, nth: usize) {
+    pub(super) fn find_source(&mut self, nth: usize, array: &NandArray) {
         let (mut read, mut behind) = (self.lanes[READS].commands[nth], self.lanes[READS].segments[nth].behind);
-        self.follow_copies(&mut read, &mut behind);
+        self.follow_copies(&mut read, &mut behind, array);
         self.lanes[READS].commands[nth] = read;
         self.lanes[READS].segments[nth].behind = behind;
     }
@@ -153,7 +154,7 @@ impl Die {
     /// What a segment that ends would have used alone.
     #[inline]
     pub(super) fn own_usage(&self, segment: &Segment, lane: &Lane, usages: &Usages) -> Usage {
-        match lane.commands.front().filter(|_| self.group > 1) {
+        match lane.commands.front().filter(|_| self.group > 1 || self.operation.goes_on()) {
             Some(command) => usages.of(segment, command),
             None => self.usage,
         }
@@ -175,16 +176,16 @@ impl Usage {
     pub(super) fn share(&mut self, group: usize, lane: &Lane, (timing, usages): (&FlashTiming, &Usages)) {
         let copies = |shape| matches!(shape, Resources::DieChannelDie | Resources::Copyback);
         let members = || lane.segments.iter().zip(&lane.commands).take(group);
-        let mut sources = members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source);
-        let Some(PageAddress { page, .. }) = sources.next() else {
+        let sources = || members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source.page);
+        let Some(page) = sources().next() else {
             self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
             return;
         };
-        let copied = members().filter(|(segment, _)| copies(segment.shape)).count() as u64;
-        let reads = if sources.all(|source| source.page == page) { 1 } else { copied };
+        let copied = sources().count() as u64;
+        let is_one_read = sources().all(|source| source == page);
         self.shape = if timing.copyback { Resources::Copyback } else { Resources::DieChannelDie };
-        self.reads = reads as u8;
-        self.die_first = timing.t_r * reads;
+        self.reads = if is_one_read { 1 } else { copied as u8 };
+        self.die_first = if is_one_read { timing.t_r(page) } else { sources().map(|source| timing.t_r(source)).sum() };
         self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
         let out = if timing.copyback { Time::ZERO } else { self.page * copied };
         self.copy_reads = self.die_first + out;

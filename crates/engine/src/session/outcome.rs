@@ -1,6 +1,6 @@
 //! What a session has to report: its figures, and what a reader should be warned of.
 
-use pumice_config::HostMode;
+use pumice_config::{FlowMode, HostMode};
 use pumice_types::Time;
 
 use super::{Origin, Session};
@@ -39,6 +39,7 @@ impl<O: Observer> Session<O> {
             controller,
             power,
             facts: origin.facts,
+            flow_facts: origin.flows,
             stopping,
             busy: self.busy(),
             life: chips.eraser.as_ref().map(life),
@@ -60,7 +61,11 @@ impl<O: Observer> Session<O> {
         }
         let metrics = &self.ssd.host.metrics;
         let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
-        let open = self.config.run.timed && self.config.host.mode == HostMode::OpenLoop;
+        let by_clock = match self.config.flows.is_empty() {
+            true => self.config.host.mode == HostMode::OpenLoop,
+            false => self.config.flows.iter().any(|flow| flow.mode(&self.config.host) == FlowMode::OpenLoop),
+        };
+        let open = self.config.run.timed && by_clock;
         if open && drain > SATURATED_DRAIN_SHARE * metrics.simulated().as_s() && metrics.requests() > 1 {
             warnings.push(format!(
                 "saturated: the device needed {drain:.3} s after the last arrival; latencies grow with the length of the run"

@@ -175,9 +175,9 @@ impl<O: Observer> Session<O> {
                 self.ssd.run_untimed(&request, false)?;
             }
             RequestKind::Trim => self.ssd.run_untimed(&request, false)?,
-            RequestKind::Read | RequestKind::Flush => {}
+            RequestKind::Read | RequestKind::Flush | RequestKind::Zone(_) => {}
         }
-        self.course.work += 1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes);
+        self.course.work += 1 + u64::from(request.bytes / self.geometry.page_bytes);
         Ok(true)
     }
 
@@ -186,7 +186,7 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
-        let page_bytes = self.config.chip.geometry.page_bytes;
+        let page_bytes = self.geometry.page_bytes;
         self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes)?;
         self.course.work += 1;
         Ok(())

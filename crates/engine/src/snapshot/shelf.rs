@@ -27,7 +27,7 @@ pub enum DeviceOrigin {
 }
 
 impl DeviceOrigin {
-    /// Its name in results.
+    /// Name of the origin in results.
     pub fn name(self) -> &'static str {
         match self {
             DeviceOrigin::Aged => "aged",

@@ -81,7 +81,7 @@ pub struct DirectionBatch {
     pub requests: u64,
     /// Sum of their latencies in nanoseconds.
     pub latency_ns: u128,
-    /// Their latencies, if a quantile is wanted.
+    /// Latencies of the batch, if a quantile is wanted.
     pub latencies: ValueCounts,
 }
 
@@ -132,7 +132,7 @@ impl Batch {
         let direction = match record.request.kind {
             RequestKind::Read => &mut self.directions[0],
             RequestKind::Write => &mut self.directions[1],
-            RequestKind::Trim | RequestKind::Flush => return,
+            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => return,
         };
         let latency = record.done - record.arrival;
         direction.requests += 1;

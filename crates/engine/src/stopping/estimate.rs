@@ -26,9 +26,9 @@ pub const CORRELATION_MAX: f64 = 0.3;
 /// One short batch's part of a ratio: what is summed up, and over how much.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Such as nanoseconds of latency.
+    /// Sum of the quantity, such as nanoseconds of latency.
     pub sum: f64,
-    /// Such as requests.
+    /// What the sum is divided by, such as requests.
     pub weight: f64,
 }
 

@@ -38,7 +38,7 @@ const LATENCIES: [&str; 2] = ["read_latency_us", "write_latency_us"];
 pub struct StoppingRule {
     until: Until,
     timed: bool,
-    /// Whose buckets latencies are counted in.
+    /// Histogram that gives latencies their buckets.
     buckets: Option<Histogram<u64>>,
     /// Requests of a batch.
     batch_requests: u64,

@@ -9,7 +9,7 @@ choice! {
     pub enum Certainty {
         /// The value is known.
         Known = "known",
-        /// Its interval is too wide.
+        /// The quantity's interval is too wide.
         Wide = "wide",
         /// Neighbouring batches depend on each other: the interval is narrower than what is known.
         Correlated = "correlated",
@@ -23,9 +23,9 @@ choice! {
 /// What is known of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// Which.
+    /// Name of the quantity.
     pub of: &'static str,
-    /// Its value over the batches.
+    /// Value of the quantity over the batches.
     pub value: f64,
     /// Half-width of its 95 % interval as a share of the value; `None` with too few requests.
     pub half_width: Option<f64>,
@@ -68,7 +68,7 @@ pub struct StoppingReport {
     pub is_met: bool,
     /// Requests in the batches that were looked at.
     pub requests: u64,
-    /// These batches.
+    /// Number of batches that the report rests on.
     pub batches: u64,
     /// Requests of each, or a few more.
     pub batch_requests: u64,

@@ -22,7 +22,8 @@ fn rule(until: &str) -> StoppingRule {
 }
 
 fn record(kind: RequestKind, latency: u64) -> RequestRecord {
-    let request = HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind, fua: false, stream: 0 };
+    let request =
+        HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind, fua: false, stream: 0, flow: 0 };
     RequestRecord { arrival: Time::ZERO, done: Time(latency), request }
 }
 

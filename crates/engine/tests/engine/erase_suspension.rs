@@ -44,13 +44,13 @@ fn erase_with_reads(rule: SuspensionRule, block: u32, reads: &[Time]) -> (Time, 
     }
     finish(&mut scheduler, &mut log);
     let ends = |op| log.0.iter().filter(|done| done.2.op == op).map(|done| done.1).collect::<Vec<_>>();
-    (ends(FlashOp::Erase)[0], ends(FlashOp::Read), scheduler.suspensions(), scheduler.chips.restarts)
+    (ends(FlashOp::Erase)[0], ends(FlashOp::Read), scheduler.suspensions().erases, scheduler.chips.restarts)
 }
 
 /// Time that a read of one page takes without waiting.
 fn own_time() -> Time {
     let timing = built().timing;
-    timing.t_r + timing.page_transfer
+    timing.t_r(0) + timing.page_transfer
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn erase_with_write(rule: SuspensionRule, at: Time, into_erased: bool) -> (Time,
 #[test]
 fn t225_a_host_write_goes_between_loops_only_if_the_key_says_so_and_the_block_is_another() {
     let timing = built().timing;
-    let own = timing.page_transfer + timing.t_prog;
+    let own = timing.page_transfer + timing.t_prog(0);
     let block = built().geometry.blocks_per_plane - 1;
     let steps = steps(&built(), block);
     let (first, total) = (steps[0].duration + steps[1].duration, total_time(&steps));

@@ -51,7 +51,7 @@ const DRAWN: &[(&str, &[&str])] = &[
 /// Random devices that each test draws in the suite.
 const DEVICES: u64 = 150;
 
-/// Settings of random devices, drawn from the registry of layers, merges and ways of starting anew.
+/// Settings of random devices, drawn from the registry of layers, merges and ways of recovery.
 struct Devices {
     random: RandomStream,
     bases: Vec<Sets<'static>>,
@@ -133,7 +133,7 @@ fn faults(document: &Value) -> Vec<String> {
 
 /// Recoveries behind the last request were in the busy times and not in the simulated time, so that a die was busy for
 /// up to 1,284 times as long as there was; a transfer that a cut ended was booked whole. Programs of summaries, of the
-/// map and of its journal made writes wait, and the part that says so was null. And a start that was cut itself counted
+/// map and of its journal made writes wait, and the part that says so was null. A recovery that was cut itself counted
 /// pages of the journal that no other count had.
 #[test]
 fn t946_figures_agree_with_each_other() {

@@ -1,7 +1,7 @@
 //! 66x: devices fitted to a recorded trace.
 
 use pumice_config::{Config, SpecSource};
-use pumice_engine::{FittedDevice, fit_device, user_pages};
+use pumice_engine::{FittedDevice, fit_device};
 
 fn config(preset: &str, sets: &[(&str, String)]) -> Config {
     let sets = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
@@ -9,7 +9,7 @@ fn config(preset: &str, sets: &[(&str, String)]) -> Config {
 }
 
 fn user_bytes(config: &Config) -> u64 {
-    u64::from(user_pages(config, 1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes)
+    u64::from(config.user_pages(1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes)
 }
 
 fn fitted(preset: &str, found: &FittedDevice) -> Config {

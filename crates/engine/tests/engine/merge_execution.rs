@@ -27,6 +27,7 @@ fn array(tree: PbTree) -> NandArray {
             pages_per_block: PAGES as u16,
             page_bytes: 4096,
             spare_bytes: 64,
+            units_per_page: 1,
         },
         tags: TagFormat::new(PAGES as u32),
         tree,

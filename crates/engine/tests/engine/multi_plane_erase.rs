@@ -49,6 +49,8 @@ pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlan
         read_priority: true,
         holds_die: false,
         erase: Some(rule),
+        program: None,
+        plane_reads: false,
         multi_plane,
         erases_wait: false,
         changes_in_order: false,
@@ -124,7 +126,7 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
         let (mut built, mut log, mut plan) = (built(), Log::default(), Plan::default());
         let planes = pair.map(|block| steps(&built, block));
         assert!(built.ftl.read(Lpn(0), 0, &mut plan));
-        let own = built.timing.t_r + built.timing.page_transfer;
+        let own = built.timing.t_r(0) + built.timing.page_transfer;
         let mut scheduler = scheduler(built, MultiPlane::Neighbours);
         let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
         scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
@@ -145,7 +147,7 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
         } else {
             assert_eq!((done(FlashOp::Erase), done(FlashOp::Read)), (vec![end; 2], vec![end.max(at) + own]));
         }
-        assert_eq!(scheduler.suspensions(), u64::from(lets_go < end));
+        assert_eq!(scheduler.suspensions().erases, u64::from(lets_go < end));
         assert_eq!(scheduler.multi_plane().commands, 1, "what goes on after a suspension is no new command");
     }
     assert!((3..12).contains(&suspended), "{suspended}");

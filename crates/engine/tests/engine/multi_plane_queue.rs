@@ -93,6 +93,8 @@ impl OneDie {
             read_priority: kind.blocking,
             holds_die: kind.blocking,
             erase: Some(SuspensionRule::NEVER),
+            program: None,
+            plane_reads: false,
             multi_plane: MultiPlane::Queue,
             erases_wait: false,
             changes_in_order: false,
@@ -197,16 +199,16 @@ fn t665_copies_read_one_after_the_other_and_program_together() {
     for (other, reads) in [(from_equal, 1), (from_other, 2)] {
         let plans: [&[FlashCommand]; 2] = [&[copy(0, (0, 0), (2, 0))], &[other]];
         let (time, t) = took(&TWO_PLANES, &plans, &both);
-        assert_eq!(time, t.t_r * reads + t.copy_transfer() * 2 + t.t_prog, "{reads} reads");
+        assert_eq!(time, t.t_r(0) * reads + t.copy_transfer() * 2 + t.t_prog(0), "{reads} reads");
         let copyback = Kind { copyback: "true", ..TWO_PLANES };
         let (time, t) = took(&copyback, &plans, &both);
-        assert_eq!(time, t.t_r * reads + t.t_prog, "{reads} reads, on the die");
+        assert_eq!(time, t.t_r(0) * reads + t.t_prog(0), "{reads} reads, on the die");
     }
     // A program and a copy, whichever is due: one read, three transfers. A copyback stays alone.
     let (host, moved) = ([program(0, 2, 0)], [from_other]);
     for plans in [[&host[..], &moved[..]], [&moved[..], &host[..]]] {
         let (time, t) = took(&TWO_PLANES, &plans, &both);
-        assert_eq!(time, t.t_r + t.copy_transfer() + t.page_transfer + t.command_overhead + t.t_prog);
+        assert_eq!(time, t.t_r(0) + t.copy_transfer() + t.page_transfer + t.command_overhead + t.t_prog(0));
         took(&Kind { copyback: "true", ..TWO_PLANES }, &plans, &[vec![0], vec![1]]);
     }
 }
@@ -224,10 +226,10 @@ fn t663_what_runs_beside_an_access_is_charged_to_it_part_by_part() {
     die.submit_for(7, &[program(1, 2, 0)]);
     die.finish().expect("legal");
     let done = die.scheduler.take_done().expect("it waited");
-    assert_eq!((done.token, done.transfer, done.die), (7, page, t.t_prog));
+    assert_eq!((done.token, done.transfer, done.die), (7, page, t.t_prog(0)));
     let mut waited = [Time::ZERO; PHASES];
-    waited[Phase::Map as usize] = page + t.t_prog;
-    waited[Phase::GcRead as usize] = t.t_r + page;
+    waited[Phase::Map as usize] = page + t.t_prog(0);
+    waited[Phase::GcRead as usize] = t.t_r(0) + page;
     waited[host] = page;
     assert_eq!(done.waited, waited);
     assert_eq!(waited.iter().copied().sum::<Time>() + done.transfer + done.die, done.at - begins);
@@ -237,14 +239,14 @@ fn t663_what_runs_beside_an_access_is_charged_to_it_part_by_part() {
     die.submit(&[program(0, 3, 0)]);
     die.submit(&[of_map]);
     die.submit(&[program(1, 2, 1)]);
-    die.now = begins + page + t.t_prog;
+    die.now = begins + page + t.t_prog(0);
     die.scheduler.step(&mut die.log).expect("legal");
     die.now += Time(1);
     die.submit_for(8, &[program(1, 2, 2)]);
     die.finish().expect("legal");
     let done = die.scheduler.take_done().expect("it waited");
     let mut waited = [Time::ZERO; PHASES];
-    waited[Phase::Map as usize] = page * 2 + t.t_prog - Time(1);
+    waited[Phase::Map as usize] = page * 2 + t.t_prog(0) - Time(1);
     assert_eq!(done.waited, waited);
 }
 
@@ -413,9 +415,13 @@ fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
         let t = die.timing.clone();
         let page = t.page_transfer + t.command_overhead;
         let (start, end) = last_copy(&die);
-        assert_eq!(end - start, t.t_r + page + t.copy_transfer() + t.t_prog, "its data goes out behind the read's");
-        assert_eq!((done[0].token, done[0].at), (8, start + t.t_r + page), "the read of the same page number");
-        assert_eq!((done[0].transfer, done[0].die), (page, t.t_r));
+        assert_eq!(
+            end - start,
+            t.t_r(0) + page + t.copy_transfer() + t.t_prog(0),
+            "its data goes out behind the read's"
+        );
+        assert_eq!((done[0].token, done[0].at), (8, start + t.t_r(0) + page), "the read of the same page number");
+        assert_eq!((done[0].transfer, done[0].die), (page, t.t_r(0)));
         assert!(done[1].token == 7 && done[1].at > end, "the other waits");
         assert_eq!(die.scheduler.multi_plane().commands, 1);
     }

@@ -316,7 +316,7 @@ fn t917_no_die_is_busy_for_longer_than_was_measured() {
     assert!(busy > 0.0 && busy <= 1.0, "{busy}");
 }
 
-/// A page-level device that starts anew by this method, with these further settings; ended well, and its document.
+/// A page-level device that recovers by this method, with these further settings; ended well, and its document.
 fn after_cuts(method: &str, sets: &[(&str, &str)]) -> Value {
     let base = [("ftl.kind", "page"), ("ftl.recovery", method), ("run.check", "integrity")];
     let sets = [&base, sets].concat();
@@ -326,7 +326,7 @@ fn after_cuts(method: &str, sets: &[(&str, &str)]) -> Value {
 }
 
 /// A journal page gave 0 for "up to this page", and 0 was also the number up to which a device counts that was just
-/// filled. A second cut, while it first started anew, lost the last page of a plane.
+/// filled. A second cut, while it first recovered, lost the last page of a plane.
 #[test]
 fn t927_a_cut_of_the_first_start_after_the_fill_loses_nothing() {
     let device = [("ftl.over_provisioning", "0.3"), ("initial.age_writes", "0"), ("workload.requests", "400")];
@@ -356,7 +356,7 @@ fn t928_a_start_that_is_cut_again_and_again_never_programs_a_page_twice() {
     );
 }
 
-/// A device that starts anew asked the victim policy what to reclaim, and there was no room for what it named.
+/// A device that recovers asked the victim policy what to reclaim, and there was no room for what it named.
 #[test]
 fn t929_a_start_finds_room_whatever_the_victim_policy() {
     for policy in GcPolicy::ALL {

@@ -261,7 +261,7 @@ impl Met {
 }
 
 /// Runs with cuts at these times and all that they may leave. When the commands of the last of these runs ran, and the
-/// longest time that a start took.
+/// longest time that a recovery took.
 fn cut_at(device: &mut OftenCut, times: &[Time], met: &mut Met) -> Result<(Vec<(Time, Time)>, Time), String> {
     let (mut last, mut longest) = (Vec::new(), Time::ZERO);
     for torn in TornKind::ALL {
@@ -290,7 +290,7 @@ fn first_instant(step: usize) -> usize {
 }
 
 /// Cuts the power of a device at every `step`-th instant at which something happens; and again, at every one of them
-/// while it starts anew and shortly after.
+/// while it recovers and shortly after.
 pub fn cut_everywhere(device: &Sets, step: usize, again: bool) -> Result<Met, String> {
     let mut often_cut = OftenCut::new(device);
     let Ran { spans, flash, .. } = often_cut.run(&CutsOrdered::AsDrawn)?;
@@ -358,7 +358,7 @@ fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
     assert!(met.cuts > 5_000 && met.programs > 4_000 && met.erases > 1_000, "{met:?}");
 }
 
-/// Cuts every device that starts anew by this method, and some of them once more while they do.
+/// Cuts every device that recovers by this method, and some of them once more while they do.
 fn cut_by(method: &'static str) -> Met {
     let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), sampled(1, 5), false);
     once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), sampled(31, 241), true))
@@ -377,7 +377,7 @@ fn t806_so_it_does_from_the_map_and_its_journal_in_flash() {
 }
 
 #[test]
-fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t801_and_wherever_it_is_cut_again_while_the_device_recovers() {
     let met = cut_all(devices(), sampled(23, 131), true);
     assert!(met.cuts > 10_000, "{met:?}");
 }
@@ -508,7 +508,7 @@ pub fn all_are_noticed<'a>(
 }
 
 #[test]
-fn t802_every_fault_in_starting_anew_is_noticed() {
+fn t802_every_fault_in_recovery_is_noticed() {
     cut_all(further_devices(), 13, false);
     let of_others = [
         OF_BLOCKS,

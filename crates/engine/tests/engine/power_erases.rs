@@ -88,7 +88,7 @@ fn written_first() -> Vec<Sets<'static>> {
     layers.iter().filter_map(|layer| Some((layer, writing(layer)?))).flat_map(of_layer).collect()
 }
 
-/// All of them.
+/// Every layer's devices.
 pub fn all_layers() -> Vec<Sets<'static>> {
     [read_first(), written_first()].concat()
 }
@@ -102,7 +102,7 @@ fn t851_and_every_other_layer_at_drawn_moments() {
     assert!(met.cuts > 2_000 && met.programs > 2_000 && met.erases > 2_000, "{met:?}");
 }
 
-/// Faults of a start that trusts what such erases may have left.
+/// Faults of a recovery that trusts what such erases may have left.
 const FAULTS: &[RecoveryFault] =
     &[RecoveryFault::BlankBlocksTrusted, RecoveryFault::OldBlocksTrusted, RecoveryFault::EarliestCopyWins];
 

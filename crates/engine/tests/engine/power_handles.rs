@@ -27,7 +27,7 @@ pub struct KeptApart {
 }
 
 impl KeptApart {
-    /// Of a device with handles.
+    /// The check of a device with handles.
     pub fn of(config: &Config) -> Option<KeptApart> {
         let keys = &config.ftl.page;
         let always = keys.isolation == Isolation::Persistent;
@@ -120,7 +120,7 @@ fn t845_handles_keep_their_data_apart_wherever_the_power_is_cut() {
 }
 
 #[test]
-fn t846_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t846_and_wherever_it_is_cut_again_while_the_device_recovers() {
     let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(211, 1_201), true));
     assert!(met.cuts > 4_000 && met.programs > 1_000 && met.erases > 300, "{met:?}");
 }

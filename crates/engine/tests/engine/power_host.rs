@@ -67,7 +67,7 @@ const TRIMS: &[(&str, &str)] =
     &[("workload.trim_fraction", "0.3"), ("workload.flush_every", "7"), ("workload.requests", "400")];
 
 /// What else such devices may have: a write buffer; flushes so seldom that trims are written down between them; or parts
-/// of blocks that are erased apart, which need that way of starting anew.
+/// of blocks that are erased apart, which need that way of recovery.
 const BESIDE_TRIMS: [&[(&str, &str)]; 4] = [
     &[],
     &[("host.write_buffer_kib", "16")],
@@ -159,7 +159,7 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
     let config = spec(&device);
     let write = |nth: u64, (bytes, fua): (u32, bool)| {
         let (arrival, kind) = (Time(1000 * nth), RequestKind::Write);
-        HostRequest { arrival, offset_bytes: 0, bytes, kind, fua, stream: 0 }
+        HostRequest { arrival, offset_bytes: 0, bytes, kind, fua, stream: 0, flow: 0 }
     };
     let cuts = TO_ONE_PAGE.iter().flat_map(|writes| (1..=writes.len() as u64).map(move |done| (*writes, done)));
     for (writes, acknowledged) in cuts {
@@ -175,7 +175,7 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
             session.step().expect("no rule is broken");
             done += session.ssd.host.take_completed();
         }
-        session.cut_power(session.ssd.now + Time(1)).expect("starts anew");
+        session.cut_power(session.ssd.now + Time(1)).expect("recovers");
         assert_eq!(session.ssd.power.broken_promises, 0, "{writes:?}, when {done} are done");
     }
 }
@@ -223,7 +223,8 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
         let mut nobody = ();
         let mut session = Session::new(&config, 1.0, &mut nobody).expect("a device");
         for (kind, bytes, at) in TRIMMED_WHILE_WRITTEN {
-            let request = HostRequest { arrival: Time(at), offset_bytes: 0, bytes, kind, fua: false, stream: 0 };
+            let request =
+                HostRequest { arrival: Time(at), offset_bytes: 0, bytes, kind, fua: false, stream: 0, flow: 0 };
             while session.step_until(request.arrival).expect("no rule is broken") {}
             session.submit(&request, request.arrival).expect("no rule is broken");
         }
@@ -234,7 +235,7 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
         }
         let is_found = |session: &Session<&mut ()>| session.ssd.ftl().locate(Lpn(0)).is_some();
         assert!(!is_found(&session), "{flush}, {protection}");
-        session.cut_power(session.ssd.now + Time(1)).expect("starts anew");
+        session.cut_power(session.ssd.now + Time(1)).expect("recovers");
         assert!(!is_found(&session), "{flush}, {protection}: behind a cut");
         assert_eq!(session.ssd.power.broken_promises, 0, "{flush}, {protection}");
     }

@@ -1,4 +1,4 @@
-//! 84x: the power is cut on every translation layer of the registry, with every merge and every way of starting anew
+//! 84x: the power is cut on every translation layer of the registry, with every merge and every way of recovery
 //! that it knows, as in [`crate::power`].
 
 use pumice_config::TornKind;
@@ -60,7 +60,7 @@ pub fn further(kind: FtlKind) -> Vec<(&'static str, &'static str)> {
     sets
 }
 
-/// A layer with a merge and a way of starting anew.
+/// A layer with a merge and a way of recovery.
 pub struct Combination {
     pub kind: FtlKind,
     merge: MergeMethod,
@@ -77,7 +77,7 @@ impl Combination {
     }
 }
 
-/// Every layer of the registry with each merge and each way of starting anew.
+/// Every layer of the registry with each merge and each way of recovery.
 pub fn combinations() -> Vec<Combination> {
     let mut all = Vec::new();
     for &kind in FtlKind::ALL {
@@ -114,7 +114,7 @@ fn t840_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
 }
 
 #[test]
-fn t841_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t841_and_wherever_it_is_cut_again_while_the_device_recovers() {
     let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
     let met = all_keep_their_promises(devices, |device| cut_everywhere(device, sampled(127, 641), true));
     assert!(met.cuts > 40_000 && met.programs > 25_000 && met.erases > 10_000, "{met:?}");

@@ -1,6 +1,6 @@
 //! 86x: the power is cut on devices that together have every pair of values of the keys of host and power, of requests that
 //! make promises, and of layers, as in [`crate::power`]. The keys come from their registry: a new one fails these tests
-//! until it is said what is drawn for it.
+//! until it is said what is drawn for it. Page types and the suspension of programs are drawn as one each.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::power_layers::{LARGER, combinations};
 use crate::support::accepts;
 
 /// Sections of which every key is drawn.
-const SECTIONS: &[&str] = &["host.", "power."];
+const SECTIONS: &[&str] = &["host.", "controller.", "power."];
 
 /// Keys of other sections that are drawn too.
 const FURTHER: &[&str] = &[
@@ -32,6 +32,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("host.write_buffer_kib", &["0", "16", "64", "512"]),
     ("host.link_mb_per_s", &["", "200"]),
     ("host.overhead_us", &["0.0", "3.25"]),
+    ("controller.t_request_us", &["0.0", "2.5"]),
+    ("controller.t_command_us", &["0.0", "1.25"]),
+    ("controller.cores", &["1", "3"]),
     ("workload.trim_fraction", &["0.0", "0.2"]),
     ("workload.flush_every", &["", "7", "70"]),
     ("workload.fua_fraction", &["0.0", "0.2"]),
@@ -46,6 +49,26 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("power.cut_at_command", "these devices have power.cuts"),
     ("power.cuts", "the same for all"),
     ("power.failure", "breaks promises, and is refused by a run"),
+];
+
+/// Pages of one cell take different times.
+pub const PAGES_DIFFER: &[(&str, &str)] =
+    &[("geometry.bits_per_cell", "2"), ("timing.t_r_us", "[50, 90]"), ("timing.t_prog_us", "[400, 1500]")];
+
+/// Reads suspend programs.
+pub const PROGRAMS_SUSPENDED: [&[(&str, &str)]; 2] = [
+    &[
+        ("host.read_priority", "true"),
+        ("program.suspension", "pulse"),
+        ("program.suspend_us", "20"),
+        ("timing.multi_plane", "off"),
+    ],
+    &[
+        ("host.read_priority", "true"),
+        ("program.suspension", "immediate"),
+        ("timing.plane_reads", "plane"),
+        ("timing.multi_plane", "off"),
+    ],
 ];
 
 /// Values that are not drawn: with them a device breaks promises.
@@ -70,14 +93,16 @@ fn values(key: &Key) -> Axis {
     true_ones.map(|value| if value.is_empty() { vec![] } else { vec![(key.path, value)] }).collect()
 }
 
-/// The layers with their ways of starting anew first, and then every key that is drawn.
+/// The layers with their ways of recovery first, and then every key that is drawn.
 fn axes() -> Vec<Axis> {
     let is_drawn = |key: &&Key| {
         let is_wanted = SECTIONS.iter().any(|section| key.path.starts_with(section)) || FURTHER.contains(&key.path);
         is_wanted && LEFT_OUT.iter().all(|(path, _)| *path != key.path)
     };
     let layers = combinations().iter().map(|layer| layer.device(&[])).collect();
-    std::iter::once(layers).chain(rows().iter().filter(is_drawn).map(values)).collect()
+    let page_types = vec![vec![], PAGES_DIFFER.to_vec()];
+    let suspended = vec![vec![], PROGRAMS_SUSPENDED[0].to_vec(), PROGRAMS_SUSPENDED[1].to_vec()];
+    std::iter::once(layers).chain(rows().iter().filter(is_drawn).map(values)).chain([page_types, suspended]).collect()
 }
 
 /// A value of an axis, by their numbers.
@@ -154,7 +179,7 @@ impl Covering {
         }
     }
 
-    /// All of them.
+    /// Devices that cover every pair.
     fn devices(&mut self) -> Vec<Sets<'static>> {
         let mut devices = Vec::new();
         while let Some(&pair) = self.missing.first() {

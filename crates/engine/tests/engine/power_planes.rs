@@ -33,7 +33,7 @@ const OVERTAKING: &[(&str, &str)] = &[("timing.multi_plane", "queue")];
 
 const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
 
-/// Every layer but zones, which refuse this, with each way of starting anew.
+/// Every layer but zones, which refuse this, with each way of recovery.
 fn layers() -> Vec<Combination> {
     combinations().into_iter().filter(|layer| layer.kind != FtlKind::Zns).collect()
 }
@@ -52,7 +52,7 @@ fn overtaking() -> Vec<Sets<'static>> {
     layers().iter().zip([plain, in_loops].into_iter().cycle()).map(|(layer, more)| layer.device(more)).collect()
 }
 
-/// All of them.
+/// Every device of these tests.
 pub fn devices() -> Vec<Sets<'static>> {
     [neighbours(), overtaking()].concat()
 }

@@ -10,6 +10,7 @@ use pumice_workload::RandomStream;
 
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
+use crate::power_pairs::{PAGES_DIFFER, PROGRAMS_SUSPENDED};
 use crate::{
     power_blocks, power_erases, power_handles, power_host, power_map, power_pairs, power_planes, power_protection,
     power_sub_blocks, power_wear, power_zones,
@@ -33,6 +34,9 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("workload.kind", &["uniform", "hot-cold", "zipf", "sequential"]),
     ("workload.read_fraction", &["0.0", "0.2", "0.6"]),
     ("host.queue_depth", &["1", "4", "16", "64"]),
+    ("controller.t_request_us", &["0.0", "0.0", "2.5"]),
+    ("controller.t_command_us", &["0.0", "0.0", "1.25"]),
+    ("controller.cores", &["1", "3"]),
     ("power.torn", TornKind::NAMES),
 ];
 
@@ -93,6 +97,9 @@ impl RandomCuts {
         let kind = &self.kinds[draw(self.kinds.len())];
         let mut sets: Sets = kind.iter().chain(LARGER).copied().collect();
         sets.extend(DRAWN.iter().map(|(key, values)| (*key, values[draw(values.len())])));
+        let has_layers = kind.iter().any(|(key, _)| *key == "geometry.layers");
+        sets.extend((draw(2) == 1 && !has_layers).then_some(PAGES_DIFFER).into_iter().flatten().copied());
+        sets.extend(PROGRAMS_SUSPENDED.get(draw(4)).copied().into_iter().flatten().copied());
         sets.extend(is_of("zns", kind).then_some(SPARE_ZONES));
         let seed = self.random.below(1 << 32).to_string();
         sets.push(("seed", &seed));

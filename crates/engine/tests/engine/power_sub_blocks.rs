@@ -52,7 +52,7 @@ fn t870_a_page_level_ftl_keeps_its_promises_wherever_an_erase_of_a_part_is_cut()
 }
 
 #[test]
-fn t871_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t871_and_wherever_it_is_cut_again_while_the_device_recovers() {
     let met = cut_all(devices(), sampled(151, 701), true);
     assert!(met.cuts > 500, "{met:?}");
 }

@@ -49,7 +49,7 @@ fn t855_layers_that_level_wear_keep_their_promises_wherever_the_power_is_cut() {
 }
 
 #[test]
-fn t856_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t856_and_wherever_it_is_cut_again_while_the_device_recovers() {
     let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(211, 1_201), true));
     assert!(met.cuts > 4_000 && met.programs > 1_000 && met.erases > 300, "{met:?}");
 }

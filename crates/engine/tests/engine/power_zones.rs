@@ -77,8 +77,8 @@ fn t886_and_at_moments_that_the_seed_draws_on_a_larger_device() {
     println!("{met:?}");
 }
 
-/// With zones to spare: each start that is cut leaves the zone that it has opened, and of few zones a series of cuts can
-/// use up all (docs/models/power.md, limits).
+/// With zones to spare: each recovery that is cut leaves the zone that it has opened, and a series of cuts can use up
+/// few zones (docs/models/power.md, limits).
 fn with_spare_zones(mut device: Sets<'static>) -> Sets<'static> {
     let blocks = device.iter().rfind(|(key, _)| *key == "geometry.blocks_per_plane");
     if blocks.is_some_and(|(_, blocks)| *blocks == "16") {
@@ -120,9 +120,13 @@ fn t884_where_nothing_is_left_half_done_zones_are_written_further_and_keep_their
     assert!(kept + 100.0 < lost, "200 cuts of a device with three streams: {kept} and {lost} zones opened");
 }
 
-/// Faults that only zones can have.
-pub const OF_ZONES: &[RecoveryFault] =
-    &[RecoveryFault::PagesBehindHolesForgotten, RecoveryFault::OnePlaneForZone, RecoveryFault::FinishesForgotten];
+/// Faults that only zones can have, or that are only sure to do harm there.
+pub const OF_ZONES: &[RecoveryFault] = &[
+    RecoveryFault::PagesBehindHolesForgotten,
+    RecoveryFault::OnePlaneForZone,
+    RecoveryFault::FinishesForgotten,
+    RecoveryFault::LastNumberReused,
+];
 
 /// Faults that they share with other layers.
 const SHARED: &[RecoveryFault] = &[

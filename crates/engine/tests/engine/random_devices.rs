@@ -62,13 +62,23 @@ pub fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     )
 }
 
+/// tR and tPROG of cells of so many bits; nothing for none.
+fn page_times(bits: usize) -> Vec<(&'static str, String)> {
+    if bits == 0 {
+        return Vec::new();
+    }
+    let [t_r, t_prog] = [[60, 75, 110], [400, 750, 1_600]].map(|times| format!("{:?}", &times[..bits]));
+    vec![("geometry.bits_per_cell", bits.to_string()), ("timing.t_r_us", t_r), ("timing.t_prog_us", t_prog)]
+}
+
 /// Everything between the host and the FTL, in any mix.
 pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
     let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
     let multi_plane = prop_oneof![Just("off"), Just("neighbours"), Just("queue")];
     let reads = (prop_oneof![Just("page"), Just("codewords")], prop_oneof![Just("at-once"), Just("channel")]);
-    let order = (prop::bool::ANY, multi_plane, prop::bool::ANY, reads);
+    let suspension = prop_oneof![Just("off"), Just("pulse"), Just("capped"), Just("immediate")];
+    let order = (prop::bool::ANY, multi_plane, prop::bool::ANY, reads, 0usize..4, suspension);
     let load = (prop::bool::ANY, 1u32..5, 1u32..9, 1u32..40, 20.0f64..3000.0);
     (buffer, link, order, load).prop_map(|(buffer, link, order, load)| {
         let mut pairs = vec![
@@ -78,6 +88,9 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("timing.read_command", order.3.1.into()),
             ("host.flush", if buffer.1 { "lru" } else { "eager" }.into()),
             ("host.overhead_us", format!("{}", link.1)),
+            ("controller.t_request_us", format!("{}", link.1 * f64::from(load.2 % 3))),
+            ("controller.t_command_us", format!("{}", link.1 * f64::from(load.2 % 2))),
+            ("controller.cores", (load.1 % 3 + 1).to_string()),
             ("host.read_priority", order.0.to_string()),
             ("timing.multi_plane", order.1.into()),
             ("host.partial_page", if order.2 { "rmw" } else { "whole-page" }.into()),
@@ -88,6 +101,13 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("workload.mean_interarrival_us", format!("{}", load.4)),
         ];
         pairs.extend(link.0.map(|rate| ("host.link_mb_per_s", format!("{rate}"))));
+        pairs.extend(page_times(order.4));
+        if order.0 {
+            pairs.push(("program.suspension", if order.1 == "off" { order.5 } else { "off" }.into()));
+            pairs.push(("program.max_suspensions", "2".into()));
+            pairs.push(("program.suspend_us", format!("{}", link.1)));
+            pairs.push(("program.resume_us", format!("{}", f64::from(load.1))));
+        }
         pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     })
 }
@@ -99,14 +119,19 @@ pub fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     let entries = prop::option::of(1u32..3000);
     let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
     let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
-    let places = (entries, apart, leveling, 1u32..6, 0.01f64..2.0);
+    let places = (entries, apart, leveling, 1u32..6, 0.01f64..2.0, (0usize..4, prop::bool::ANY));
     (page_settings(), mode, 24u32..40, places, load).prop_map(|(mut settings, mode, blocks, places, load)| {
-        let (entries, apart, leveling, threshold, window) = places;
+        let (entries, apart, leveling, threshold, window, (bits, interleaved)) = places;
         let mut change = |key: &str, value: &str| settings.push((key.to_string(), value.to_string()));
         change("host.mode", load.0);
         change("host.queue_depth", "8");
         change("workload.mean_interarrival_us", load.1);
         change("ftl.gc_mode", mode);
+        page_times(bits).iter().for_each(|(key, value)| change(key, value));
+        if interleaved {
+            change("partial_erase.unit", "none");
+            change("geometry.page_types", "interleaved");
+        }
         change("geometry.blocks_per_plane", &blocks.to_string());
         change("ftl.over_provisioning", "0.65");
         change("ftl.hot_cold", apart);
@@ -117,6 +142,33 @@ pub fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
             change("ftl.map_place", "cached");
             change("ftl.map_cache_entries", &entries.to_string());
         }
+        settings
+    })
+}
+
+/// Settings of a page-level FTL that maps units smaller than a page.
+pub fn unit_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let mode =
+        prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible"), Just("paced")];
+    let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
+    let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
+    let apart = (apart, leveling);
+    let unit = prop_oneof![Just(512u32), Just(1024), Just(2048)];
+    let asks = (0.0f64..0.3, 1u32..60, prop_oneof![Just(0.0f64), Just(0.1)]);
+    (page_settings(), mode, apart, (unit, 1.0f64..5000.0), asks).prop_map(|(mut settings, mode, apart, unit, asks)| {
+        let mut change = |key: &str, value: String| settings.push((key.to_string(), value));
+        change("ftl.gc_mode", mode.into());
+        change("ftl.hot_cold", apart.0.into());
+        change("ftl.wear_leveling", apart.1.into());
+        change("ftl.wear_threshold", "2".into());
+        change("geometry.blocks_per_plane", "32".into());
+        change("ftl.over_provisioning", "0.65".into());
+        change("ftl.map_unit_bytes", unit.0.to_string());
+        change("ftl.open_page_us", unit.1.to_string());
+        change("timing.copyback", "false".into());
+        change("workload.fua_fraction", asks.0.to_string());
+        change("workload.flush_every", asks.1.to_string());
+        change("workload.trim_fraction", asks.2.to_string());
         settings
     })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use pumice_commandlog::LogRecord;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::{build, run, run_observed, user_pages};
+use pumice_engine::{build, run, run_observed};
 use pumice_ftl::{FtlKind, GcPolicy, MergeMethod, Plan};
 use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Lpn, Time};
 use serde_json::Value;
@@ -152,7 +152,7 @@ fn t905_every_layer_runs_on_the_small_presets() {
             let outcome = run(&config, 1.0, &mut |_| true).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!((outcome.integrity_error, outcome.requests), (None, 2_000), "{name}");
             let capacity =
-                u64::from(user_pages(&config, 1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes);
+                u64::from(config.user_pages(1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes);
             assert!(preset == "tiny" || capacity >= 1 << 30, "{name}: {capacity} bytes");
         }
     }

@@ -230,6 +230,8 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
         read_priority: true,
         holds_die: true,
         erase: None,
+        program: None,
+        plane_reads: false,
         multi_plane: MultiPlane::Off,
         erases_wait: false,
         changes_in_order: false,
@@ -245,7 +247,7 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
     scheduler.submit(&read, Time(1), &mut log).expect("legal");
     finish(&mut scheduler, &mut log);
     let ends = |op| log.0.iter().filter(|done| done.2.op == op).map(|done| done.1).collect::<Vec<_>>();
-    let (erase, own) = (timing.t_bers, timing.t_r + timing.page_transfer);
+    let (erase, own) = (timing.t_bers, timing.t_r(0) + timing.page_transfer);
     assert_eq!(ends(FlashOp::Read), [erase * 2 + own]);
     assert_eq!(ends(FlashOp::Erase), [erase, erase * 2, erase * 3 + own, erase * 4 + own]);
 }

@@ -173,7 +173,7 @@ fn t449_handles_run_at_their_least_over_provisioning() {
 }
 
 #[test]
-fn t450_handles_start_anew_at_their_least_over_provisioning() {
+fn t450_handles_recover_at_their_least_over_provisioning() {
     let mut cuts = 0.0;
     for (isolation, apart) in [("initial", "gc"), ("persistent", "gc"), ("persistent", "mixed")] {
         for (recovery, mode) in

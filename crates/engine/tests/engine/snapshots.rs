@@ -137,7 +137,7 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Every layer, policy and scheme, every way to start anew, and what else has state before the first request.
+/// Every layer, policy and scheme, every way to recover, and what else has state before the first request.
 fn all_cases() -> Vec<Case> {
     let recoveries = FtlKind::ALL.iter().flat_map(|kind| {
         kind.facts().recoveries.iter().map(move |recovery| {
@@ -205,6 +205,10 @@ fn other_values(key: &Key, own: Option<&pumice_types::key::Value>) -> Vec<String
         (ValueKind::Int, _) => [number + 1.0, number * 2.0, 1.0, 4.0].map(|n| format!("{}", n as i64)).to_vec(),
         (ValueKind::Float, Range::Float(low, high)) => {
             [number / 2.0, number * 1.5, number + 1.0, 0.01].map(|n| format!("{:?}", n.clamp(low, high))).to_vec()
+        }
+        (ValueKind::FloatOrFloats, _) => {
+            let numbers = [number / 2.0, number * 1.5].map(|n| format!("{n:?}"));
+            numbers.iter().cloned().chain(numbers.iter().map(|one| format!("[{one}]"))).collect()
         }
         (ValueKind::Floats, _) if key.path.starts_with("power.") => vec!["[0.01, 0.02]".into(), "[40, 400]".into()],
         (ValueKind::Floats | ValueKind::Float | ValueKind::Text, _) => Vec::new(),

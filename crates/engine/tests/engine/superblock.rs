@@ -40,6 +40,7 @@ impl Rig {
             pages_per_block: shape.pages,
             page_bytes: 2048,
             spare_bytes: 64,
+            units_per_page: 1,
         };
         let striped = StripedConfig { geometry, unit_blocks: shape.config.logical, units_per_plane: shape.superblocks };
         let ftl = Striped::new(&striped, &[], |book| Superblock2006::new(book, shape.config));

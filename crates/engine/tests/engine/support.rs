@@ -71,6 +71,15 @@ impl TraceFile {
         TraceFile(path)
     }
 
+    /// Writes lines `time_us,op,offset_bytes,size_bytes` as delimited text.
+    pub fn delimited(name: &str, lines: &[(u64, &str, u64, u64)]) -> TraceFile {
+        let path = std::env::temp_dir().join(format!("pumice-test-{}-{name}.csv", std::process::id()));
+        let line = |(us, op, offset, size): &(u64, &str, u64, u64)| format!("{us},{op},{offset},{size}\n");
+        let text: String = lines.iter().map(line).collect();
+        std::fs::write(&path, format!("time_us,op,offset_bytes,size_bytes\n{text}")).expect("a writable folder");
+        TraceFile(path)
+    }
+
     /// Runs the trace with these settings.
     #[track_caller]
     pub fn run(&self, sets: &[(&str, &str)]) -> Value {

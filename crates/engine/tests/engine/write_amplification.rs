@@ -116,6 +116,30 @@ fn t711_greedy_cleaning_meets_the_approximation() {
     }
 }
 
+/// Write amplification by units of 4 KiB in pages of 16 KiB, and α, with 256 units a block.
+fn simulate_units(policy: &str, over_provisioning: f64) -> (f64, f64) {
+    let settings = [
+        ("initial.age_writes", "3.0"),
+        ("geometry.pages_per_block", "64"),
+        ("geometry.page_bytes", "16384"),
+        ("ftl.map_unit_bytes", "4096"),
+        ("timing.copyback", "false"),
+    ];
+    simulate_with(policy, over_provisioning, 256, &settings, 2)
+}
+
+#[test]
+fn t716_units_in_larger_pages_meet_the_closed_forms() {
+    for over_provisioning in [0.07, 0.15, 0.28] {
+        for policy in ["fifo", "greedy"] {
+            let (simulated, alpha) = simulate_units(policy, over_provisioning);
+            let theory = if policy == "fifo" { fifo(alpha) } else { greedy(alpha, 256.0) };
+            println!("{policy} OP {over_provisioning} units: simulated {simulated:.4}, theory {theory:.4}");
+            assert!((simulated / theory - 1.0).abs() < 0.005, "OP {over_provisioning}: {simulated} and {theory}");
+        }
+    }
+}
+
 /// One plane of blocks of 256 pages under writes of which a share goes to a part of the space, after six
 /// user capacities of them.
 fn simulate_hot_cold(policy: &str, hot_cold: &str, over_provisioning: f64, hot: (f64, f64)) -> (f64, f64) {

@@ -113,7 +113,7 @@ pub fn choose_leaves(valid: &[Option<u16>], disturbs: &[u8], rule: &LeafRule) ->
     }
 }
 
-/// Of all sets that contain `must`, the set with the least time for each page won. Dinkelbach's method: lower the
+/// The set with the least time for each page won, among those that contain `must`. Dinkelbach's method: lower the
 /// price of a page until no set beats it; the result is the minimum.
 fn cheapest(valid: &[Option<u16>], must: UnitSet, rule: &LeafRule) -> Pick {
     let (_, mut found) = Search { rule, valid, must, price: Price { time: 0, won: 1 } }.best(Pb::BLOCK);

@@ -211,6 +211,7 @@ mod tests {
             pages_per_block: 8,
             page_bytes: 4096,
             spare_bytes: 0,
+            units_per_page: 1,
         };
         let leveling = WearLeveling { static_threshold: Some(threshold), ..WearLeveling::NONE };
         let mut wear = Wear::new(&geometry, leveling).expect("there is something to level");

@@ -30,18 +30,18 @@ const NAME_CHARS: usize = 40;
 /// [`MemoryUse`]: crate::MemoryUse
 /// [`Retirement`]: crate::Retirement
 pub trait PluginLayer: TranslationLayer + Sized + 'static {
-    /// Its name: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
+    /// Name of the layer: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
     const NAME: &'static str;
 
     /// Whether it stops using a block when [`Retirement::note_failing`](crate::Retirement::note_failing) names it. Without
-    /// that, specs whose erases can fail are refused.
+    /// that, specs with erases that can fail are refused.
     const RETIRES_BLOCKS: bool = false;
 
-    /// Whether it starts anew after a power cut ([`PluginLayer::recover`]). Without that, specs with `ftl.recovery`
+    /// Whether it recovers after a power cut ([`PluginLayer::recover`]). Without that, specs with `ftl.recovery`
     /// are refused.
     const RECOVERS: bool = false;
 
-    /// Its keys, of the section `[ftl.NAME]`: a struct made by `keys!`, or `()`. Whole numbers, numbers, switches and
+    /// Keys of the section `[ftl.NAME]`: a struct made by `keys!`, or `()`. Whole numbers, numbers, switches and
     /// choices, each read in every run.
     type Keys: Keys;
 
@@ -58,7 +58,7 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// A device or keys that it cannot serve, in one line.
     fn new(device: &PluginDevice, keys: &Self::Keys) -> Result<Self, String>;
 
-    /// Makes it for a device whose power was cut. It knows nothing but what it reads from spare areas, and plans the
+    /// Makes the layer after a power cut. It knows nothing but what it reads from spare areas, and plans the
     /// copies and erases that must have ended before the host is served. The plan runs in its order on each die, and an
     /// erase waits for all programs and copies before it. The power may be cut again before the plan has ended.
     ///
@@ -70,11 +70,11 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
         _chips: &mut dyn SpareAreas,
         _plan: &mut Plan,
     ) -> Result<Self, FtlError> {
-        Err(FtlError::of_plugin("does not start anew after a power cut"))
+        Err(FtlError::of_plugin("does not recover after a power cut"))
     }
 }
 
-/// The spare areas of the chips, as a layer reads them that starts anew. Nothing tells that a page or block which reads
+/// The spare areas of the chips, as a recovering layer reads them. Nothing tells that a page or block which reads
 /// well was being written or erased when the power was cut. A page that is blank takes no program before its block is
 /// erased.
 pub trait SpareAreas {
@@ -88,7 +88,7 @@ pub trait SpareAreas {
 /// The device that a plug-in is for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginDevice {
-    /// Its shape.
+    /// Shape of the device.
     pub geometry: Geometry,
     /// In which order the pages of a block may be programmed.
     pub program_order: ProgramOrder,
@@ -198,13 +198,13 @@ fn check_name(name: &str, joint: char) -> Result<(), String> {
 
 /// Where the plug-in of a spec comes from.
 pub trait LayerSource: fmt::Debug + Send + Sync {
-    /// Its name.
+    /// Name of the plug-in.
     fn name(&self) -> PluginName;
 
     /// SHA-256 of the file that it comes from, in hexadecimal; empty if it is compiled into the program.
     fn sha256(&self) -> &str;
 
-    /// Its keys, with whole paths.
+    /// Keys of the plug-in, with whole paths.
     fn keys(&self) -> &[Key];
 
     /// See [`PluginLayer::RETIRES_BLOCKS`].

@@ -147,7 +147,7 @@ impl Ftl {
         self.layer().figures().map_or_else(|| &*NOTHING_COUNTED, |figures| figures.counters())
     }
 
-    /// Its zones, if it has any.
+    /// Zones of the layer, if it has any.
     pub fn zones(&self) -> Option<ZoneReport> {
         self.layer().figures()?.zones()
     }

@@ -1,8 +1,9 @@
 //! What holds for every layer's part of a spec: which keys it reads, and what is refused.
 
 use pumice_types::key::{Keys, Values};
-use pumice_types::{ChipKeys, Choice, PartialEraseUnit};
+use pumice_types::{ChipKeys, Choice, Geometry, PartialEraseUnit};
 
+use super::zns::ZoneInterface;
 use super::{FtlKeys, FtlKind};
 use crate::blocks::victims::PolicyKeys;
 use crate::foreign::plugin::OwnLayer;
@@ -35,6 +36,16 @@ pub fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
 }
 
 impl FtlKeys {
+    /// Pages of a zone on a device of this shape, if requests have the addresses of zones.
+    pub fn host_zone_pages(&self, geometry: &Geometry) -> Option<u32> {
+        if self.kind == FtlKind::Zns { self.zns.host_zone_pages(geometry) } else { None }
+    }
+
+    /// Whether requests have the addresses of zones.
+    pub fn has_host_zones(&self) -> bool {
+        self.kind == FtlKind::Zns && self.zns.interface == ZoneInterface::Zones
+    }
+
     /// The layer's part of a spec; `chip` are the chips that it assumes ([`FtlKeys::adapted`]).
     pub fn spec<'a>(&'a self, chip: &'a ChipKeys, initial: &'a InitialKeys) -> LayerSpec<'a> {
         let FtlKeys { kind, shared, superblock, policies, .. } = self;
@@ -78,7 +89,7 @@ impl FtlKeys {
         self.plugin.layer = plugins.iter().find(asked).cloned();
     }
 
-    /// How the layer that runs can start anew after a power cut.
+    /// How the layer that runs can recover after a power cut.
     pub fn recoveries(&self) -> &'static [Recovery] {
         match self.own_layer() {
             Some(own) if !own.source.recovers() => &[Recovery::Off],

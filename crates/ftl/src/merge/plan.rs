@@ -39,7 +39,7 @@ pub struct BlockFill {
 /// A superblock whose least recently written U-block is the victim.
 #[derive(Clone, Copy, Debug)]
 pub struct SuperblockState<'a> {
-    /// Its D-blocks, those with the fewest valid pages first.
+    /// D-blocks of the superblock, those with the fewest valid pages first.
     pub d: &'a [BlockFill],
     /// The victim.
     pub u: BlockFill,
@@ -78,7 +78,7 @@ pub enum SuperblockMerge {
 }
 
 impl SuperblockMerge {
-    /// Its kind.
+    /// Kind of the merge.
     pub fn kind(self) -> MergeKind {
         match self {
             SuperblockMerge::UIntoD(_) | SuperblockMerge::DIntoU(_) => MergeKind::Partial,

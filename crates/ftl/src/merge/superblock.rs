@@ -37,9 +37,9 @@ pub struct MemberState {
 /// A superblock to merge.
 #[derive(Clone, Copy, Debug)]
 pub struct PenSuperblockState<'a> {
-    /// Its blocks.
+    /// Blocks of the superblock.
     pub members: &'a [MemberState],
-    /// Their leaves, block after block.
+    /// Leaves of the blocks, block after block.
     pub leaves: &'a [LeafState],
     /// M: blocks that its logical pages fill.
     pub logical: usize,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pumice_types::FlashCommand;
+use pumice_types::{FlashCommand, PageAddress, PageUnit};
 
 /// What a layer writes into a page of its own.
 pub type Payload = Arc<[u32]>;
@@ -27,6 +27,11 @@ pub struct Plan {
     pub commands: Vec<FlashCommand>,
     /// What some of the programs write, each with the place of its command.
     pub contents: Vec<(usize, Payload)>,
+    /// What programs of mapping units put into them: a list for each such program, in their order. A command carries the
+    /// number of its list.
+    pub units: Vec<PageUnit>,
+    /// The page in which a unit of the host is now, as its first of the host, and which waits for more of them.
+    pub gathers: Option<PageAddress>,
     completion: Completion,
     /// The most commands; no limit if absent.
     limit: Option<usize>,
@@ -48,6 +53,8 @@ impl Plan {
     pub fn clear(&mut self) {
         self.commands.clear();
         self.contents.clear();
+        self.units.clear();
+        self.gathers = None;
         self.completion = Completion::Last;
     }
 
@@ -79,6 +86,13 @@ impl Plan {
         self.push(command);
     }
 
+    /// Appends a program of mapping units, the units of one page.
+    pub fn push_units(&mut self, command: FlashCommand, units: &[PageUnit]) {
+        let list = self.units.len() / units.len();
+        self.units.extend_from_slice(units);
+        self.push(command.with_units(list as u32));
+    }
+
     /// The access is complete when the command appended last has ended, whatever is appended later.
     #[inline]
     pub fn complete_here(&mut self) {
@@ -86,6 +100,12 @@ impl Plan {
             0 => Completion::Nobody,
             commands => Completion::At(commands - 1),
         };
+    }
+
+    /// The access is complete when the command with this index has ended.
+    #[inline]
+    pub fn complete_at(&mut self, index: usize) {
+        self.completion = Completion::At(index);
     }
 
     /// Puts what is made of each command from the `first` on in its place: as many as `count` says, each made from the

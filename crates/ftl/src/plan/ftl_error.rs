@@ -17,7 +17,7 @@ pub enum FtlError {
     WornOut {
         /// The plane.
         plane: u32,
-        /// Its retired blocks.
+        /// Retired blocks of the plane.
         retired: u32,
     },
     /// The host of a zoned device has no empty zone where one is needed.
@@ -28,10 +28,10 @@ pub enum FtlError {
         zone: u32,
         /// The command, as the standard calls it.
         command: &'static str,
-        /// Why.
+        /// Why the zone refused.
         error: ZoneError,
     },
-    /// The log of a device that starts anew holds no complete map.
+    /// The log of a device that recovers holds no complete map.
     NoMap,
     /// A user's own policy failed, or answered what it may not.
     Policy(Box<PolicyFault>),

@@ -8,9 +8,9 @@ use super::commands::Payload;
 choice! {
     /// What the share of the initial fill is taken of.
     pub enum FillUnit {
-        /// Of the logical blocks: some are full, the others empty.
+        /// Some logical blocks are full, the others empty.
         Block = "block",
-        /// Of the pages of every logical block.
+        /// Every logical block has some of its pages.
         Page = "page",
     }
 }
@@ -76,7 +76,8 @@ impl InitialFill {
 }
 
 /// A block that the initial fill programs: page p of `0..pages` holds logical page
-/// `first + p · stride`.
+/// `first + p · stride`. Where pages have several mapping units, `pages` counts units, and those of a page follow each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialBlock {
     /// Physical block.

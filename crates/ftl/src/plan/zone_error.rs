@@ -24,6 +24,23 @@ pub enum ZoneError {
 }
 
 impl ZoneError {
+    /// Every error, in the order of their codes.
+    pub const ALL: [ZoneError; 8] = [
+        ZoneError::ZoneBoundaryError,
+        ZoneError::ZoneIsFull,
+        ZoneError::ZoneIsReadOnly,
+        ZoneError::ZoneIsOffline,
+        ZoneError::ZoneInvalidWrite,
+        ZoneError::TooManyActiveZones,
+        ZoneError::TooManyOpenZones,
+        ZoneError::InvalidZoneStateTransition,
+    ];
+
+    /// Place of the error among all.
+    pub fn place(self) -> usize {
+        usize::from(self.code() - ZoneError::ZoneBoundaryError.code())
+    }
+
     /// The name of the status, as the standard spells it.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +55,7 @@ impl ZoneError {
         }
     }
 
-    /// Its code among the command specific status values.
+    /// Code of the error among the command specific status values.
     pub fn code(self) -> u8 {
         match self {
             ZoneError::ZoneBoundaryError => 0xB8,

@@ -1,4 +1,4 @@
-//! Starting anew for layers that keep everything of a *unit* (a logical block, or a superblock) on one plane. The
+//! Recovery for layers that keep everything of a *unit* (a logical block, or a superblock) on one plane. The
 //! spare area of every page is read; then each unit is brought back to the blocks that its logical pages fill.
 //!
 //! A spare area holds the logical page, the number of the write that brought the data, and that of the program. Of
@@ -30,7 +30,7 @@ use crate::plan::FtlError;
 use crate::seam::{LayerSpec, Proofs, Recovery, RecoveryCounts, Restart};
 use found_units::Finds;
 use survey::{AreaSurvey, CutArea};
-use unit_rebuild::Rescue;
+use unit_rebuild::UnitRebuild;
 
 /// Free blocks of a plane beyond what merges need.
 const RESERVE: u32 = 3;
@@ -44,7 +44,7 @@ pub const MARKED_SPARE_BYTES: u32 = SPARE_BYTES + 1;
 /// Copies in a recovery come after everything that was programmed before.
 const RECOVERY_ORDER: u64 = 1 << 48;
 
-/// Free blocks of a plane that a spec's layer keeps for starting anew.
+/// Free blocks of a plane that a spec's layer keeps for recovery.
 pub fn reserve(spec: &LayerSpec) -> u32 {
     if spec.shared.recovery == Recovery::Off { 0 } else { RESERVE }
 }
@@ -80,7 +80,7 @@ impl UnitShape {
 pub struct KeptPage {
     /// Page of the block.
     pub page: u16,
-    /// Its logical page.
+    /// Logical page of the data.
     pub lpn: Lpn,
     /// Larger than that of pages programmed before it.
     pub order: u64,
@@ -89,22 +89,22 @@ pub struct KeptPage {
 /// A block that a unit keeps.
 #[derive(Debug)]
 pub struct KeptBlock {
-    /// Which.
+    /// The block.
     pub block: BlockId,
-    /// Its new sequence number.
+    /// New sequence number of the block.
     pub sequence: u32,
     /// The block was erased for these copies. The blank pages of any other block may hide a program that was cut.
     pub is_fresh: bool,
     /// A part of it may have been erased since it was erased whole.
     pub may_be_restored: bool,
-    /// Its current pages, in page order.
+    /// Current pages of the block, in page order.
     pub pages: Vec<KeptPage>,
 }
 
 /// A unit that was found, and its blocks.
 #[derive(Debug)]
 pub struct KeptUnit {
-    /// Which.
+    /// The unit's number.
     pub unit: u32,
     /// At most as many as it has logical blocks.
     pub blocks: Vec<KeptBlock>,
@@ -112,26 +112,26 @@ pub struct KeptUnit {
     pub was_larger: bool,
 }
 
-/// A device that starts anew.
-pub struct Salvage {
+/// A device that recovers.
+pub struct UnitRecovery {
     shape: UnitShape,
     is_bad: Vec<u64>,
     /// Free blocks, when all dies are done.
     pub pool: BlockPool,
-    /// What is known of them.
+    /// What is known of the blocks.
     pub proofs: Proofs,
     /// What was found.
     pub counts: RecoveryCounts,
     copies: u64,
 }
 
-impl Salvage {
+impl UnitRecovery {
     /// Nothing is known.
-    pub fn new(shape: UnitShape, bad: &[BlockId]) -> Salvage {
+    pub fn new(shape: UnitShape, bad: &[BlockId]) -> UnitRecovery {
         let geometry = &shape.geometry;
         let mut is_bad = vec![0; bits::words_for(geometry.blocks() as usize)];
         bad.iter().for_each(|block| bits::set(&mut is_bad, block.index()));
-        Salvage {
+        UnitRecovery {
             shape,
             is_bad,
             pool: BlockPool::new(geometry, bad),
@@ -161,10 +161,10 @@ impl Salvage {
         }
         let plan = &mut *restart.plan;
         let mut finds = Finds::of(&survey);
-        let mut rescue = Rescue::new(self, plan);
-        let erased = rescue.make_room(&mut finds)?;
-        rescue.hold(&finds, erased);
-        let kept = rescue.units(survey.last.as_ref())?;
+        let mut rebuild = UnitRebuild::new(self, plan);
+        let erased = rebuild.make_room(&mut finds)?;
+        rebuild.hold(&finds, erased);
+        let kept = rebuild.units(survey.last.as_ref())?;
         if RecoveryFault::MovesNotDone.is_on() {
             restart.plan.clear();
         }

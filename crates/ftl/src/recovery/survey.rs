@@ -10,7 +10,7 @@ use crate::seam::ChipPort;
 /// A page that was found written and can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundPage {
-    /// Where.
+    /// Place of the page.
     pub page: PageAddress,
     /// What its spare area says.
     pub entry: SpareEntry,
@@ -19,7 +19,7 @@ pub struct FoundPage {
 /// A block that is not blank.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundBlock {
-    /// Which.
+    /// The block.
     pub block: BlockId,
     /// Pages before the blank ones at its end.
     pub end: u16,
@@ -33,7 +33,7 @@ pub struct FoundBlock {
 pub struct CutArea(Range<u32>);
 
 impl CutArea {
-    /// Its planes.
+    /// Planes of the area.
     pub fn planes(&self) -> impl Iterator<Item = PlaneId> {
         self.0.clone().map(PlaneId)
     }
@@ -174,6 +174,7 @@ mod tests {
             pages_per_block: 4,
             page_bytes: 4096,
             spare_bytes: 128,
+            units_per_page: 1,
         };
         let [area] = &CutArea::all_of(&geometry, DieId(0), true)[..] else { panic!("one plane") };
         let survey = AreaSurvey::read(&geometry, area, &[0b1_0000], &mut chips);

@@ -6,7 +6,7 @@ use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, RecoveryFault, Spare
 
 use super::found_units::Finds;
 use super::survey::{AreaSurvey, FoundBlock, FoundPage};
-use super::{KeptBlock, KeptPage, KeptUnit, RECOVERY_ORDER, Salvage, UnitShape};
+use super::{KeptBlock, KeptPage, KeptUnit, RECOVERY_ORDER, UnitRecovery, UnitShape};
 use crate::plan::{FtlError, Plan};
 
 /// A block that was found, until it is erased or kept.
@@ -22,8 +22,8 @@ struct Holding {
 }
 
 /// The work on one die, or plane.
-pub(super) struct Rescue<'a> {
-    salvage: &'a mut Salvage,
+pub(super) struct UnitRebuild<'a> {
+    recovery: &'a mut UnitRecovery,
     plan: &'a mut Plan,
     /// What was found, by address.
     holdings: Vec<Holding>,
@@ -32,23 +32,23 @@ pub(super) struct Rescue<'a> {
     suspects: Vec<PageAddress>,
 }
 
-impl<'a> Rescue<'a> {
+impl<'a> UnitRebuild<'a> {
     /// Nothing was found yet.
-    pub(super) fn new(salvage: &'a mut Salvage, plan: &'a mut Plan) -> Rescue<'a> {
-        Rescue { salvage, plan, holdings: Vec::new(), suspects: Vec::new() }
+    pub(super) fn new(recovery: &'a mut UnitRecovery, plan: &'a mut Plan) -> UnitRebuild<'a> {
+        UnitRebuild { recovery, plan, holdings: Vec::new(), suspects: Vec::new() }
     }
 
     fn erase(&mut self, block: BlockId) {
-        self.salvage.proofs.erase(block, self.plan);
-        self.salvage.pool.give_back(self.salvage.shape.geometry.plane_of(block), block);
+        self.recovery.proofs.erase(block, self.plan);
+        self.recovery.pool.give_back(self.recovery.shape.geometry.plane_of(block), block);
     }
 
     /// Ends with a free block in the plane of the page programmed last. Returns the block that was erased for that.
     pub(super) fn make_room(&mut self, finds: &mut Finds) -> Result<Option<BlockId>, FtlError> {
         let Some(last) = finds.suspect else { return Ok(None) };
-        let geometry = self.salvage.shape.geometry;
+        let geometry = self.recovery.shape.geometry;
         let plane = geometry.plane_of(last.block);
-        if self.salvage.pool.free_blocks(plane) > 0 {
+        if self.recovery.pool.free_blocks(plane) > 0 {
             return Ok(None);
         }
         let mut here = finds.survey.blocks.iter().filter(|found| geometry.plane_of(found.block) == plane);
@@ -85,7 +85,7 @@ impl<'a> Rescue<'a> {
 
     /// Blocks with pages that count, by unit.
     fn blocks_of_units(&self) -> BTreeMap<u32, Vec<usize>> {
-        let shape = self.salvage.shape;
+        let shape = self.recovery.shape;
         let mut units: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, holding) in self.holdings.iter().enumerate() {
             let mut of_block: Vec<u32> = holding.pages.iter().map(|kept| shape.unit_of(kept.lpn)).collect();
@@ -103,7 +103,7 @@ impl<'a> Rescue<'a> {
     fn blocks_found(&self) -> BTreeMap<u32, u32> {
         let mut found: BTreeMap<u32, u32> = BTreeMap::new();
         for lpn in self.holdings.iter().filter_map(|holding| holding.first) {
-            *found.entry(self.salvage.shape.unit_of(lpn)).or_default() += 1;
+            *found.entry(self.recovery.shape.unit_of(lpn)).or_default() += 1;
         }
         found
     }
@@ -111,7 +111,7 @@ impl<'a> Rescue<'a> {
     /// Brings all units back to the blocks that they fill, first that of the page programmed last, then all others with
     /// suspects.
     pub(super) fn units(&mut self, last: Option<&FoundPage>) -> Result<Vec<KeptUnit>, FtlError> {
-        let shape = self.salvage.shape;
+        let shape = self.recovery.shape;
         let (units, found) = (self.blocks_of_units(), self.blocks_found());
         let first = last.map(|last| shape.unit_of(last.entry.lpn));
         let mut ordered: Vec<u32> = units.keys().copied().collect();
@@ -145,7 +145,7 @@ impl<'a> Rescue<'a> {
 
     /// Whether a unit can keep its blocks as they are.
     fn is_clean(&self, unit: u32, of_unit: &[usize]) -> bool {
-        let shape = self.salvage.shape;
+        let shape = self.recovery.shape;
         let is_own = |kept: &KeptPage| shape.unit_of(kept.lpn) == unit;
         let is_home = |kept: &KeptPage| is_own(kept) && (!shape.in_place || shape.offset_of(kept.lpn) == kept.page);
         let is_clean = |&at: &usize| !self.is_suspected(at) && self.holdings[at].pages.iter().all(is_home);
@@ -158,9 +158,9 @@ impl<'a> Rescue<'a> {
         let pages = std::mem::take(&mut holding.pages);
         // Not free, and not to be erased.
         holding.is_erased = true;
-        self.salvage.counts.abandoned_blocks += u64::from(holding.is_open);
+        self.recovery.counts.abandoned_blocks += u64::from(holding.is_open);
         let (block, may_be_restored) = (holding.block, holding.may_be_restored);
-        KeptBlock { block, sequence: self.salvage.pool.next_sequence(), is_fresh: false, may_be_restored, pages }
+        KeptBlock { block, sequence: self.recovery.pool.next_sequence(), is_fresh: false, may_be_restored, pages }
     }
 
     /// Copies as much of a unit into new blocks as brings it down to those that its pages fill; of a unit in place
@@ -170,7 +170,7 @@ impl<'a> Rescue<'a> {
         sources.sort_by_key(|&at| (!self.is_suspected(at), self.holdings[at].pages.len()));
         let mut fresh: Vec<KeptBlock> = Vec::new();
         let copied = self.to_copy(&sources);
-        if self.salvage.shape.in_place {
+        if self.recovery.shape.in_place {
             self.erase_early(&sources);
             self.copy_in_place(unit, &sources, &mut fresh)?;
             self.clear_dead();
@@ -188,7 +188,7 @@ impl<'a> Rescue<'a> {
     /// How many of a unit's blocks are copied: all with suspects, and the fewest that bring it down to those that its
     /// pages fill; all of a unit in place.
     fn to_copy(&self, sources: &[usize]) -> usize {
-        let UnitShape { geometry, blocks, in_place } = self.salvage.shape;
+        let UnitShape { geometry, blocks, in_place } = self.recovery.shape;
         let mut pages = 0_usize;
         for (nth, &at) in sources.iter().enumerate() {
             let left = sources.len() - nth + pages.div_ceil(usize::from(geometry.pages_per_block));
@@ -202,7 +202,7 @@ impl<'a> Rescue<'a> {
 
     /// Copies a logical block to its own offsets.
     fn copy_in_place(&mut self, unit: u32, sources: &[usize], fresh: &mut Vec<KeptBlock>) -> Result<(), FtlError> {
-        let shape = self.salvage.shape;
+        let shape = self.recovery.shape;
         let is_own = |kept: &KeptPage| shape.unit_of(kept.lpn) == unit;
         let mut pages: Vec<(BlockId, KeptPage)> = Vec::new();
         for &at in sources {
@@ -235,7 +235,7 @@ impl<'a> Rescue<'a> {
         offset: Option<u16>,
         fresh: &mut Vec<KeptBlock>,
     ) -> Result<(), FtlError> {
-        let Salvage { shape, pool, proofs, .. } = &mut *self.salvage;
+        let UnitRecovery { shape, pool, proofs, .. } = &mut *self.recovery;
         let is_full = |block: &KeptBlock| block.pages.len() == usize::from(shape.geometry.pages_per_block);
         if fresh.last().is_none_or(is_full) {
             let plane = shape.geometry.plane_of(source.block);
@@ -247,9 +247,9 @@ impl<'a> Rescue<'a> {
         let page = offset.unwrap_or(target.pages.len() as u16);
         self.plan.push(FlashCommand::copy(source, PageAddress::new(target.block, page), lpn, target.sequence));
         self.suspects.retain(|&suspect| suspect != source);
-        self.salvage.copies += 1;
-        self.salvage.counts.moved_pages += 1;
-        target.pages.push(KeptPage { page, lpn, order: RECOVERY_ORDER + self.salvage.copies });
+        self.recovery.copies += 1;
+        self.recovery.counts.moved_pages += 1;
+        target.pages.push(KeptPage { page, lpn, order: RECOVERY_ORDER + self.recovery.copies });
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl<'a> Rescue<'a> {
     fn erase_early(&mut self, sources: &[usize]) {
         if RecoveryFault::CopiedBlocksErasedFirst.is_on() {
             for &at in sources {
-                self.salvage.proofs.erase(self.holdings[at].block, self.plan);
+                self.recovery.proofs.erase(self.holdings[at].block, self.plan);
             }
         }
     }

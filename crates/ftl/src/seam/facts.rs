@@ -12,13 +12,13 @@ pub struct Facts {
     /// [`SharedKeys`]: super::SharedKeys
     /// [`SuperblockKeys`]: super::SuperblockKeys
     pub reads: &'static [&'static str],
-    /// Its own keys that every other layer refuses, unless they have their default, instead of ignoring them.
+    /// Keys of this layer that every other layer refuses, unless they have their default, instead of ignoring them.
     pub strict_keys: &'static [&'static str],
     /// The merges that it knows.
     pub merges: &'static [MergeMethod],
     /// Where its map may be.
     pub map_places: &'static [MapPlace],
-    /// How it can start anew after a power cut; [`Recovery::Off`] alone if it cannot.
+    /// How it can recover after a power cut; [`Recovery::Off`] alone if it cannot.
     pub recoveries: &'static [Recovery],
     /// Victims are reclaimed by a policy ([`PolicyKeys`](crate::blocks::victims::PolicyKeys)).
     pub chooses_victims: bool,
@@ -29,6 +29,8 @@ pub struct Facts {
     pub copies_on_one_die: bool,
     /// Writes of the host reach all of the device, wherever they go. Columns of its pages then lie in large pages.
     pub writes_everywhere: bool,
+    /// The host of the layer counts erase units: a device made small keeps its blocks, and has fewer pages in each.
+    pub keeps_blocks: bool,
     /// Pages that the host trims are given up.
     pub gives_up_trimmed: bool,
     /// What is given up is written down, wherever the layer recovers from power cuts.
@@ -49,6 +51,7 @@ impl Facts {
         asks_policies: false,
         copies_on_one_die: false,
         writes_everywhere: false,
+        keeps_blocks: false,
         gives_up_trimmed: false,
         writes_down_trims: false,
         reports: Reports::NOTHING,

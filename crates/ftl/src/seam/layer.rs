@@ -14,7 +14,7 @@ use crate::plan::{EraseUnit, FillTarget, FtlError};
 /// A translation layer that specs can ask for. No value of the type is needed: a layer of its own
 /// implements it for itself, a variant of another for an empty type.
 pub trait Layer {
-    /// Its own keys.
+    /// Keys of this layer alone.
     type Keys: Keys;
 
     /// What runs. It can be written down and read again, so that a device that was aged once serves many runs.
@@ -71,7 +71,7 @@ pub trait Layer {
         _keys: &Self::Keys,
         _restart: &mut Restart,
     ) -> Result<(Self::Running, RecoveryCounts), FtlError> {
-        unreachable!("a spec that cuts the power of a layer which cannot start anew is refused")
+        unreachable!("a spec that cuts the power of a layer which cannot recover is refused")
     }
 
     /// Builds the layer and fills it; `target` hears of the fill.

@@ -50,7 +50,7 @@ impl LayerSpec<'_> {
         whole_share(u64::from(self.blocks_per_plane()), 1.0 - self.shared.over_provisioning)
     }
 
-    /// Refuses spare areas that are too small for what starting anew needs.
+    /// Refuses spare areas that are too small for what recovery needs.
     ///
     /// # Errors
     /// What is needed, and what there is.
@@ -108,11 +108,11 @@ impl LayerSpec<'_> {
 
 /// What a layer is built from.
 pub struct LayerParts<'a> {
-    /// Its part of the spec.
+    /// The layer's part of the spec.
     pub spec: LayerSpec<'a>,
     /// The device's shape at the run's scale.
     pub geometry: Geometry,
-    /// Its timing.
+    /// Timing of the device.
     pub timing: &'a FlashTiming,
     /// Partial blocks of its blocks.
     pub tree: PbTree,
@@ -148,7 +148,7 @@ impl LayerParts<'_> {
         let keys = &self.spec.chip.partial_erase;
         LeafRule {
             tree: self.tree,
-            copy: self.timing.copy(),
+            copy: self.timing.mean_copy(),
             erase: self.timing.partial_erase.clone(),
             tolerance: keys.disturb_tolerance,
             protects: keys.disturb_aware,
@@ -162,7 +162,7 @@ impl LayerParts<'_> {
             whole => time.scaled(self.block_erase, whole),
         };
         MergeCosts {
-            copy: self.timing.copy(),
+            copy: self.timing.mean_copy(),
             block_erase: self.block_erase,
             partial_erase: self.timing.partial_erase.iter().map(expected).collect(),
         }

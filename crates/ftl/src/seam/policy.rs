@@ -63,13 +63,13 @@ pub struct DeviceShape {
     pub seed: u64,
 }
 
-/// A plane whose policy is asked.
+/// A plane that asks its policy.
 pub struct AskingPlane<'a> {
-    /// Which plane.
+    /// The plane that asks.
     pub plane: PlaneId,
     /// Pages written to it so far: its clock.
     pub now: u64,
-    /// Its blocks.
+    /// Closed blocks of the plane.
     pub blocks: &'a mut ClosedBlocks,
 }
 
@@ -95,7 +95,7 @@ pub struct SuspensionPoint {
     pub now: Time,
     /// How much of the erase is done where it would stop.
     pub done: Time,
-    /// All of it.
+    /// Time of the whole erase.
     pub total: Time,
     /// How often it was suspended so far.
     pub suspensions: u32,
@@ -133,7 +133,7 @@ pub trait Decisions {
         Err("decides no suspension".into())
     }
 
-    /// The closed block of the plane whose data is moved now to level wear, by its index in the plane. Asked after
+    /// The closed block of the plane to move data from, to level wear, by its index in the plane. Asked after
     /// each block that was reclaimed.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ pub trait Decisions {
 
 /// A user's policy as a run is given it.
 pub trait PolicySource: fmt::Debug + Send + Sync {
-    /// Its name, as errors and results have it.
+    /// Name of the policy, as errors and results have it.
     fn name(&self) -> &str;
 
     /// SHA-256 of the file or source that it comes from, in hexadecimal.

@@ -1,4 +1,4 @@
-//! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
+//! Recovery after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
 use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits, choice};
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl Proofs {
     }
 }
 
-/// What a layer starts anew with.
+/// What a layer recovers with.
 pub struct Restart<'a> {
     /// The chips.
     pub chips: &'a mut dyn ChipPort,
@@ -184,7 +184,7 @@ pub struct Restart<'a> {
     pub planes_apart: bool,
 }
 
-/// What a layer found when it started anew.
+/// What a layer found when it recovered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryCounts {
     /// Pages that fail their code.

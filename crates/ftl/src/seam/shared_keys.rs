@@ -46,6 +46,8 @@ keys! {
             "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblocks of PEN only; restore only as many as the pages to place need, at least cost.";
         over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
             "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
+        spare_over_user: Option<f64> = "", float(0.0, 99.0), "spare / user", "that of over_provisioning", When::Always,
+            "Another name of ftl.over_provisioning: the spare capacity as a share of the user capacity, as drives are sold (0.07 on a drive of 960 GB beside 1,024 GB). It sets over_provisioning = x / (1 + x); of the two the one set last counts.";
         gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
             "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans; with ftl.recovery at three more.";
         map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
@@ -55,7 +57,7 @@ keys! {
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
+            "How the layer recovers after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }

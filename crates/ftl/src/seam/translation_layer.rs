@@ -1,10 +1,12 @@
 //! What a layer does in a run: five operations that every layer has, and capabilities that it offers or not.
 
-use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
+use std::ops::Range;
+
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind, ZoneCommand};
 
 use super::recovery::LogSize;
 use super::zones::{ZoneOperation, ZoneReport};
-use crate::plan::{FtlError, GcCounters, Plan};
+use crate::plan::{FtlError, GcCounters, Plan, ZoneError};
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
 /// appends the flash commands to a plan; the array, which executes them, checks whether the belief was true.
@@ -74,7 +76,12 @@ pub trait TranslationLayer {
         None
     }
 
-    /// A map of which a part is read from flash by commands of its own.
+    /// Pages in which mapping units gather.
+    fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
+        None
+    }
+
+    /// A map that is partly read from flash, by commands of its own.
     fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
         None
     }
@@ -86,6 +93,11 @@ pub trait TranslationLayer {
 
     /// Zones whose host asks for operations.
     fn zone_operations(&mut self) -> Option<&mut dyn ZoneOperations> {
+        None
+    }
+
+    /// Zones whose addresses the host's requests have.
+    fn host_zones(&mut self) -> Option<&mut dyn HostZones> {
         None
     }
 
@@ -149,7 +161,7 @@ pub trait Figures {
         0
     }
 
-    /// Its zones, if it has any.
+    /// Zones of the layer, if it has any.
     fn zones(&self) -> Option<ZoneReport> {
         None
     }
@@ -181,7 +193,7 @@ pub trait LookAhead {
 
 /// Data placed by the streams that a host names.
 pub trait Streams {
-    /// Appends the commands of a write of which the host names the stream.
+    /// Appends the commands of a write to a stream that the host names.
     ///
     /// # Errors
     /// As [`TranslationLayer::write`].
@@ -204,7 +216,30 @@ pub trait DurableTrims {
     fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError>;
 }
 
-/// A map of which a part is read from flash by commands of its own before an access.
+/// Pages in which mapping units gather in the controller's RAM until they are full, or until they are forced out: the
+/// units that are missing are then padding.
+pub trait GatheredUnits {
+    /// Appends the program of the page that gathers the newest data of `lpn`, if one does; the access is complete with
+    /// it.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError>;
+
+    /// Appends the program of this page, if it gathers units of the host.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn force_out_page(&mut self, page: PageAddress, plan: &mut Plan) -> Result<(), FtlError>;
+
+    /// Appends the programs of all pages that gather units of the host.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// A map that is partly read from flash, by commands of its own before an access.
 pub trait MapLoads {
     /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
     /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded. Unlike theirs, these
@@ -220,6 +255,23 @@ pub trait Retirement {
     /// The chip reports that the next erase of `block` will fail: the block must not be used after it. The
     /// report comes before that erase is decided, because nothing else touches the block before it ends.
     fn note_failing(&mut self, block: BlockId);
+}
+
+/// Zones whose addresses the host's requests have: a host that knows of zones writes each from its start to its end.
+pub trait HostZones {
+    /// Checks a read, write or append of `pages` pages from `first` on; the pages follow with nothing between. Returns the
+    /// first page of the access, which for an append is where the zone's write pointer stands.
+    ///
+    /// # Errors
+    /// The standard's; nothing has changed.
+    fn admit(&mut self, kind: RequestKind, first: Lpn, pages: u32) -> Result<Lpn, ZoneError>;
+
+    /// Carries out a command other than an append to the zone of a page. Returns the pages that are given up: those of a
+    /// zone that is emptied.
+    ///
+    /// # Errors
+    /// The standard's; nothing has changed.
+    fn command(&mut self, command: ZoneCommand, page: Lpn) -> Result<Range<u32>, ZoneError>;
 }
 
 /// Zones whose host asks for operations.

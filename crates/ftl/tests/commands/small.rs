@@ -18,6 +18,7 @@ pub fn geometry() -> Geometry {
         pages_per_block: PAGES,
         page_bytes: 4096,
         spare_bytes: 64,
+        units_per_page: 1,
     }
 }
 

@@ -1,8 +1,8 @@
 //! 61x: the flash commands of zones and their host, in order.
 
 use pumice_ftl::{
-    CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneLimits,
-    ZoneMapping, ZoneOperations, ZoneVictim,
+    CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneInterface,
+    ZoneLimits, ZoneMapping, ZoneOperations, ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -21,8 +21,10 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
         pages_per_block: 4,
         page_bytes: 4096,
         spare_bytes: 64,
+        units_per_page: 1,
     };
     let mut config = ZnsConfig {
+        interface: ZoneInterface::Log,
         layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1 },
         units: UnitKind::Blocks,
         mapping: ZoneMapping::Fixed,

@@ -22,6 +22,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         pages_per_block,
         page_bytes: 4096,
         spare_bytes: 64,
+        units_per_page: 1,
     };
     PageConfig {
         geometry,

@@ -1,5 +1,5 @@
 //! The power is cut at a layer of the user's own, as at those that are built in: in the middle of its commands, with
-//! everything that a cut may leave, again while it starts anew, and at moments that a seed draws. What the host was
+//! everything that a cut may leave, again while it recovers, and at moments that a seed draws. What the host was
 //! promised must still be there, and no erase may take the last copy of anything.
 
 use pumice_config::TornKind;
@@ -13,7 +13,7 @@ use super::shrink::shortest;
 const CUTS: usize = 100;
 const ROWS: usize = 20;
 
-/// Cuts of a row. Each comes so many commands behind the one before, mostly while the device still starts anew.
+/// Cuts of a row. Each comes so many commands behind the one before, mostly while the device still recovers.
 const ROW: usize = 8;
 const APART: [usize; 4] = [1, 2, 4, 9];
 
@@ -42,7 +42,7 @@ const REQUESTS: &str = "160";
 enum CutsToTry {
     /// In the middle of these commands.
     In(Vec<usize>),
-    /// So many, with this seed.
+    /// Cuts drawn with this seed.
     Drawn(u64),
 }
 
@@ -95,7 +95,7 @@ fn fault_of(layer: &OwnLayer, sets: &[(String, String)]) -> Option<String> {
     config_of(layer, sets).and_then(|config| outcome_of(&config)).err()
 }
 
-/// Cuts the power of a layer that says that it starts anew. A failure comes with the settings that repeat it.
+/// Cuts the power of a layer that says that it recovers. A failure comes with the settings that repeat it.
 pub fn check_cuts(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
     if !layer.source.recovers() {
         return (Sets::new(), Finding::NotRun("the layer declares no recovery".into()));

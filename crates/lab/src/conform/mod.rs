@@ -7,7 +7,6 @@ mod setup;
 mod shrink;
 
 use pumice_config::Config;
-use pumice_engine::user_pages;
 use pumice_ftl::plugin::OwnLayer;
 use serde_json::{Value, json};
 
@@ -64,7 +63,7 @@ pub struct Verdict {
     pub device: &'static str,
     /// How the device differs from the preset `tiny`, and what else was set.
     pub sets: Vec<(String, String)>,
-    /// What came of it.
+    /// What the check found.
     pub finding: Finding,
 }
 
@@ -124,7 +123,7 @@ type Examine = fn(&OwnLayer, &[(&str, &str)]) -> (Sets, Finding);
 /// What is checked, on which devices, and how.
 type Check = (&'static str, &'static [Device], Examine);
 
-/// Of a check that is not run.
+/// Device of a check that is not run.
 const NO_DEVICE: Device = ("", &[]);
 
 /// Drawn sequences on a device that is new; the first that fails is made as short as it gets.
@@ -139,7 +138,7 @@ fn check_sequences(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding)
 }
 
 fn sequences(config: &Config) -> Finding {
-    let pages = match user_pages(config, 1.0) {
+    let pages = match config.user_pages(1.0) {
         Ok(pages) => pages,
         Err(error) => return fails(error.to_string()),
     };

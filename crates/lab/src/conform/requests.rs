@@ -100,7 +100,7 @@ fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Re
     let bytes = config.chip.geometry.page_bytes;
     let offset_bytes = u64::from(lpn) * u64::from(bytes);
     let now = ssd.now;
-    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream: 0 };
+    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
     ssd.arrive(&request, true, now).map_err(|error| error.to_string())
 }
 

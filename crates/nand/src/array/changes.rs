@@ -13,6 +13,7 @@ impl NandArray {
             FlashOp::Copy => return Returned::Page(self.copy(command)),
             FlashOp::SpareSearch if self.search(command) => return Returned::Expected,
             FlashOp::SpareSearch => return Returned::Unexpected,
+            FlashOp::Program if self.config.geometry.units_per_page > 1 => self.program_units(command),
             FlashOp::Program => self.program(command),
             FlashOp::Erase => self.erase(command.target.block),
             FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()),
@@ -61,13 +62,14 @@ impl NandArray {
     /// Writes the initial fill into the columns, so that single pages can change.
     #[cold]
     pub(super) fn write_out_fill(&mut self, block: BlockId) {
-        let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
+        let filled = self.blocks[block.index()];
+        let units = self.config.geometry.units_per_page;
         let start = self.column(PageAddress::new(block, 0));
-        for page in 0..u32::from(fill_pages) {
-            self.set_content(start + page as usize, Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
+        for page in 0..filled.fill_pages {
+            self.set_content(start + usize::from(page), filled.filled_with(page, units), FILL_VERSION);
             if let Some(lines) = &mut self.word_lines {
                 // A block that is written once exceeds no bound, so nothing of it is over it.
-                lines.note_program(PageAddress::new(block, page as u16));
+                lines.note_program(PageAddress::new(block, page));
             }
         }
         self.blocks[block.index()].fill_pages = 0;

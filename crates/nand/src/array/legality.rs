@@ -19,7 +19,12 @@ impl NandArray {
         let block = PageAddress::new(command.target.block, 0);
         match command.op {
             FlashOp::Read => self.check_readable(command.target),
-            FlashOp::Program => self.check_programmable(command.target),
+            FlashOp::Program => {
+                if self.config.geometry.page_of_unit(command.target) != command.target {
+                    return Err(Rule::AddressRange);
+                }
+                self.check_programmable(command.target)
+            }
             FlashOp::Copy => self.check_copy(command),
             FlashOp::SpareSearch => self.check_search(command),
             FlashOp::Erase => self.check_address(block),

@@ -1,4 +1,4 @@
-//! What power cuts leave in the array, and what a controller that starts anew can ask a chip.
+//! What power cuts leave in the array, and what a controller that recovers can ask a chip.
 //!
 //! Only devices that may lose power keep this: two numbers a page, and sets of the few pages and blocks that a cut
 //! left unreliable.
@@ -13,7 +13,7 @@ use super::NandArray;
 use crate::rules::Violation;
 
 choice! {
-    /// What a command leaves whose power was cut.
+    /// What a command leaves that lost its power.
     pub enum Torn {
         /// As if it had not begun: the page looks erased, the block keeps its data.
         Old = "old",
@@ -34,14 +34,14 @@ pub(super) struct PowerState {
     written: Vec<u64>,
     /// Number of the program, and from bit [`MARK_AT`] on the mark of the page.
     programmed: Vec<u64>,
-    /// Pages whose program was cut: not to be programmed before their block is erased.
-    torn: BTreeSet<PageAddress>,
-    /// Pages whose program was cut and that read well, until some time after the device has recovered.
-    fading: BTreeSet<PageAddress>,
+    /// Pages with a cut program: not to be programmed before their block is erased.
+    pub(super) torn: BTreeSet<PageAddress>,
+    /// Pages with a cut program that read well, until some time after the device has recovered.
+    pub(super) fading: BTreeSet<PageAddress>,
     /// Pages that fail their code.
     unreadable: BTreeSet<PageAddress>,
-    /// Blocks whose erase was cut.
-    half_erased: BTreeSet<BlockId>,
+    /// Blocks with a cut erase.
+    pub(super) half_erased: BTreeSet<BlockId>,
     /// What programs under way write into pages of the controller's own, by their numbers.
     staged: BTreeMap<u64, Arc<[u32]>>,
     /// What such pages hold.
@@ -163,7 +163,7 @@ impl NandArray {
         self.power.as_deref().and_then(|power| power.written.get(self.column(page)).copied()).unwrap_or_default()
     }
 
-    /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
+    /// The spare area of a page, as a recovering controller reads it. Nothing tells that a page or block that
     /// reads well was touched by a cut.
     pub fn spare_area(&self, page: PageAddress) -> SpareArea {
         let Some(power) = self.power.as_ref().filter(|_| self.is_programmed(page)) else { return SpareArea::Blank };

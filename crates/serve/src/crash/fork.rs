@@ -1,4 +1,4 @@
-//! Forks of the device: each loses its power at one instant, starts anew, and is judged.
+//! Forks of the device: each loses its power at one instant, recovers, and is judged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +13,8 @@ use super::replay::Onlooker;
 use super::subject::CrashSubject;
 use super::truth::{FoundContent, HostTruth};
 use super::verdict::{CrashVerdict, CutContext};
-use crate::data_path::DataPath;
-use crate::exchange::DeviceSession;
+use crate::data::DataPath;
+use crate::data::exchange::DeviceSession;
 
 /// The cuts of one worker.
 pub struct CutTrials<'a> {
@@ -26,7 +26,7 @@ pub struct CutTrials<'a> {
 }
 
 impl<'a> CutTrials<'a> {
-    /// These cuts, in ascending order.
+    /// Trials of these cuts, in ascending order.
     pub fn new(
         subject: &'a CrashSubject,
         mut cuts: Vec<(usize, &'a CrashCut)>,
@@ -66,7 +66,7 @@ impl<'a> CutTrials<'a> {
         let own = &mut fork.ssd.observer;
         own.set_replay(false);
         session.ssd.observer.keep().and_then(|bytes| own.go_back_to(&bytes)).map_err(SimError::Output)?;
-        let took = match start_anew(&mut fork, flash, cut.at) {
+        let took = match recover_fork(&mut fork, flash, cut.at) {
             Ok(took) => took,
             Err(why) => {
                 let verdict = CrashVerdict { failure: Some(why.to_string()), ..CrashVerdict::of(context) };
@@ -91,8 +91,8 @@ impl<'a> CutTrials<'a> {
     }
 }
 
-/// Lets a fork lose its power, and starts it anew. Returns how long that takes.
-fn start_anew(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Time, SimError> {
+/// Cuts a fork's power and lets it recover. Returns how long that takes.
+fn recover_fork(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Time, SimError> {
     // What a cut leaves is drawn anew for each instant, and is the same whenever that instant is tried.
     let took = fork.start_from(flash, &format!("crash-{}", at.0))?;
     let path = &mut fork.ssd.observer;

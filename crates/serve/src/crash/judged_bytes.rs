@@ -10,8 +10,8 @@ use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use super::{CrashCut, CrashLab, CrashVerdict, CutPlaces};
-use crate::operation::{ClientOperation, Place};
 use crate::recording::RecordedSession;
+use crate::recording::operation::{ClientOperation, Place};
 
 const SECTOR: usize = 512;
 
@@ -54,17 +54,17 @@ fn session(seed: u64, trims: u64, page_sectors: u64) -> Vec<HostRequest> {
         let (first, sectors) = (random.below(SPAN / unit / 4) * unit, (1 + random.below(24 / unit)) * unit);
         let fua = kind == RequestKind::Write && random.below(8) == 0;
         let (offset_bytes, bytes) = match kind {
-            RequestKind::Flush => (0, 0),
+            RequestKind::Flush | RequestKind::Zone(_) => (0, 0),
             RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
                 (first * SECTOR as u64, sectors as u32 * SECTOR as u32)
             }
         };
-        HostRequest { arrival: Time::ZERO, offset_bytes, bytes, kind, fua, stream: 0 }
+        HostRequest { arrival: Time::ZERO, offset_bytes, bytes, kind, fua, stream: 0, flow: 0 }
     };
     (0..REQUESTS).map(draw).collect()
 }
 
-/// The same as a client asks for it.
+/// The session of a client that asks for `requests`.
 fn asked(requests: &[HostRequest]) -> RecordedSession {
     let operation = |(nth, request): (u64, &HostRequest)| {
         let place = Place { offset: request.offset_bytes, bytes: request.bytes };
@@ -77,6 +77,7 @@ fn asked(requests: &[HostRequest]) -> RecordedSession {
             }
             RequestKind::Trim => ClientOperation::Trim { place, fua: false },
             RequestKind::Flush => ClientOperation::Flush,
+            RequestKind::Zone(_) => unreachable!("no such request is drawn"),
         }
     };
     RecordedSession { operations: (0..).zip(requests).map(operation).collect(), marks: Vec::new() }
@@ -137,7 +138,7 @@ impl<'a> Past<'a> {
         match kind {
             RequestKind::Write => first..end,
             RequestKind::Trim => first.div_ceil(page) * page..end / page * page,
-            RequestKind::Read | RequestKind::Flush => 0..0,
+            RequestKind::Read | RequestKind::Flush | RequestKind::Zone(_) => 0..0,
         }
     }
 
@@ -157,7 +158,7 @@ impl<'a> Past<'a> {
             RequestKind::Write if request.fua || !self.is_buffered => {
                 self.taken(nth).for_each(|sector| self.sectors[sector as usize].promise_newest());
             }
-            RequestKind::Write | RequestKind::Read | RequestKind::Trim => {}
+            RequestKind::Write | RequestKind::Read | RequestKind::Trim | RequestKind::Zone(_) => {}
         }
     }
 

@@ -16,7 +16,7 @@ use super::subject::CrashSubject;
 use super::submitted::SubmittedSession;
 use crate::protocol::SECTOR;
 use crate::recording::RecordedSession;
-use crate::spec::served_config;
+use crate::recording::spec::served_config;
 
 /// A device and a recorded session.
 pub struct CrashLab(CrashSubject);
@@ -28,7 +28,7 @@ impl CrashLab {
     /// The lab for the device of a spec, and a session.
     ///
     /// # Errors
-    /// A spec that cannot be served or cannot start anew, or a session that does not fit the device or cannot be had on
+    /// A spec that cannot be served or cannot recover, or a session that does not fit the device or cannot be had on
     /// it.
     pub fn new(source: &SpecSource, recorded: RecordedSession) -> Result<CrashLab, SimError> {
         let mut lab = CrashLab::idle(source)?;
@@ -46,7 +46,7 @@ impl CrashLab {
     fn idle(source: &SpecSource) -> Result<CrashLab, SpecError> {
         let config = served_config(source, None)?;
         if config.ftl.shared.recovery == Recovery::Off {
-            let text = "ftl.recovery = \"off\": the crash lab needs a device that starts anew after a power cut; \
+            let text = "ftl.recovery = \"off\": the crash lab needs a device that recovers after a power cut; \
                         allowed: \"scan\", and what `pumice explain ftl.recovery` names for this ftl.kind";
             return Err(SpecError(text.into()));
         }
@@ -78,7 +78,7 @@ impl CrashLab {
 
     /// Bytes of the device.
     fn capacity(&self) -> Result<u64, SimError> {
-        let pages = pumice_engine::user_pages(&self.0.config, self.0.scale)?;
+        let pages = self.0.config.user_pages(self.0.scale)?;
         Ok(u64::from(pages) * u64::from(self.0.config.chip.geometry.page_bytes))
     }
 
@@ -166,7 +166,7 @@ fn in_sectors(request: HostRequest) -> Option<HostRequest> {
     let (first, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
     let (first, end) = match request.kind {
         RequestKind::Trim => (first.next_multiple_of(sector), end / sector * sector),
-        RequestKind::Read | RequestKind::Write | RequestKind::Flush => {
+        RequestKind::Read | RequestKind::Write | RequestKind::Flush | RequestKind::Zone(_) => {
             (first / sector * sector, end.next_multiple_of(sector))
         }
     };

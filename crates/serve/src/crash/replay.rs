@@ -10,9 +10,9 @@ use pumice_workload::RandomStream;
 use super::cut::CutPlaces;
 use super::subject::CrashSubject;
 use super::truth::HostTruth;
-use crate::data_path::DataPath;
-use crate::exchange::{DeviceSession, exchange, settle};
-use crate::transfer::Transfer;
+use crate::data::DataPath;
+use crate::data::exchange::{DeviceSession, exchange, settle};
+use crate::data::transfer::Transfer;
 
 /// Whoever looks on.
 pub trait Onlooker {
@@ -81,7 +81,7 @@ impl Instants {
         Instants { places, found: Vec::new(), last: Time::ZERO }
     }
 
-    /// So many of them, or fewer, in ascending order.
+    /// Draws `cuts` instants, or fewer, in ascending order.
     ///
     /// # Errors
     /// There is none.

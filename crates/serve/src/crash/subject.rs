@@ -8,7 +8,7 @@ use super::submitted::SubmittedSession;
 pub struct CrashSubject {
     /// The device.
     pub config: Config,
-    /// Its scale.
+    /// Scale of the device.
     pub scale: f64,
     /// The session.
     pub session: SubmittedSession,

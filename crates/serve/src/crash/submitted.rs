@@ -8,10 +8,10 @@ use pumice_config::Config;
 use pumice_engine::SimError;
 use pumice_types::HostRequest;
 
-use crate::data_path::DataPath;
+use crate::data::DataPath;
+use crate::device::submitted::SubmittedRequests;
 use crate::device::{Device, Kept};
 use crate::recording::RecordedSession;
-use crate::submitted::SubmittedRequests;
 
 /// Requests of a session on the lab's device, in their order.
 #[derive(Debug, Default)]
@@ -60,19 +60,19 @@ mod tests {
     use pumice_workload::RandomStream;
 
     use super::*;
-    use crate::exchange::{exchange, settle};
-    use crate::operation::{ClientOperation, Place, request};
+    use crate::data::exchange::{exchange, settle};
+    use crate::data::transfer::Transfer;
     use crate::protocol::transmission::Reply;
+    use crate::recording::operation::{ClientOperation, Place, request};
+    use crate::recording::spec::served_config;
     use crate::recording::{RecordedSpec, RecordingHeader, RecordingWriter};
-    use crate::spec::served_config;
-    use crate::transfer::Transfer;
 
     const SECTOR: u64 = 512;
 
     /// The part of the device that is used: small, so that zeroes fall on what was written.
     const SPAN: u64 = 1 << 20;
 
-    /// Every served layer, in every way to start anew that it knows, with and without a write buffer.
+    /// Every served layer, in every way to recover that it knows, with and without a write buffer.
     fn configs() -> Vec<(String, Config)> {
         let mut all = Vec::new();
         for &kind in FtlKind::ALL {

@@ -11,8 +11,8 @@ use pumice_engine::host::promises::{OpenPlace, PromiseRules, Promised, Promises}
 use pumice_types::{HostRequest, RequestKind, Time};
 
 use super::verdict::{CrashVerdict, CutContext, WrongKind, WrongPages, WrongSector};
+use crate::data::sector::{STAMP, SectorStamp, stamps_of};
 use crate::protocol::SECTOR;
-use crate::sector::{STAMP, SectorStamp, stamps_of};
 
 /// What a host finds in a logical page.
 pub enum FoundContent {
@@ -71,7 +71,7 @@ impl DeedNumbers {
                     byte += u64::from(request.bytes);
                 }
                 RequestKind::Trim => number += 1,
-                RequestKind::Read | RequestKind::Flush => {}
+                RequestKind::Read | RequestKind::Flush | RequestKind::Zone(_) => {}
             }
         }
         DeedNumbers { first, data }
@@ -130,7 +130,7 @@ impl<'a> HostTruth<'a> {
             RequestKind::Write => return self.begin_write(),
             RequestKind::Trim => self.begin_trim(),
             RequestKind::Flush => self.promises.note_flush(self.done as u32),
-            RequestKind::Read => {}
+            RequestKind::Read | RequestKind::Zone(_) => {}
         }
         Vec::new()
     }
@@ -229,7 +229,7 @@ impl<'a> HostTruth<'a> {
         open.or_else(settled).unwrap_or_default()
     }
 
-    /// Compares what a host finds on a device that has started anew with what it was promised.
+    /// Compares what a host finds on a device that has recovered with what it was promised.
     ///
     /// # Errors
     /// The errors of `find`, which reads a page.
@@ -361,7 +361,7 @@ mod tests {
 
     fn request(kind: RequestKind, first: u64, sectors: u32) -> HostRequest {
         let offset_bytes = first * u64::from(SECTOR);
-        HostRequest { arrival: Time::ZERO, offset_bytes, bytes: sectors * SECTOR, kind, fua: false, stream: 0 }
+        HostRequest { arrival: Time::ZERO, offset_bytes, bytes: sectors * SECTOR, kind, fua: false, stream: 0, flow: 0 }
     }
 
     /// What is wrong with page 0 if its sectors hold these writes, behind so many of the requests.

@@ -11,13 +11,13 @@ pub enum WrongKind {
     RolledBack,
     /// A promised write is gone, and nothing is found in its place.
     Lost,
-    /// Of a promised write a part is found.
+    /// Only part of a promised write is found.
     Shorn,
     /// Data of another place is found.
     Foreign,
     /// Data with wrong bits is found, and passed off as good.
     Corrupt,
-    /// Its read fails.
+    /// The sector's read fails.
     Unreadable,
 }
 
@@ -28,7 +28,7 @@ pub struct WrongPages {
     pub rolled_back: u64,
     /// A promised write is gone, and nothing is found in its place.
     pub lost: u64,
-    /// Of a promised write a part is found.
+    /// Only part of a promised write is found.
     pub shorn: u64,
     /// Data of another place is found.
     pub foreign: u64,
@@ -58,7 +58,7 @@ impl WrongPages {
 pub struct WrongSector {
     /// What is wrong.
     pub kind: WrongKind,
-    /// Its place on the device.
+    /// Place of the sector on the device.
     pub offset_bytes: u64,
     /// The request whose write was promised.
     pub promised_request: Option<usize>,
@@ -89,7 +89,7 @@ pub struct CrashVerdict {
     pub mark: Option<String>,
     /// Programs, copies and erases that were under way.
     pub under_way: usize,
-    /// How long the device took to start anew.
+    /// How long the device took to recover.
     pub recovery_us: f64,
     /// Pages that are not what they may be.
     pub pages: WrongPages,

@@ -6,15 +6,15 @@ use pumice_types::{HostRequest, Lpn, Time};
 use serde_json::{Value, json};
 
 use super::{Device, check};
-use crate::exchange::{exchange, settle};
-use crate::journal::{AgeOrder, DeviceEvent};
+use crate::data::exchange::{exchange, settle};
+use crate::recording::journal::{AgeOrder, DeviceEvent};
 
 /// Most user capacities that are written at a time.
 const WRITES_MAX: f64 = 10.0;
 
 impl<T> Device<'_, T> {
     /// Ages the device: wears its blocks, and writes random pages again with what they hold, without a clock and
-    /// uncounted. What was written before is flushed, and measuring starts anew.
+    /// uncounted. What was written before is flushed, and measuring begins again.
     ///
     /// # Errors
     /// Why it cannot; a simulation that ended in an error.

@@ -6,7 +6,7 @@ use pumice_types::Choice;
 use pumice_workload::RandomStream;
 
 use super::*;
-use crate::spec::served_config;
+use crate::recording::spec::served_config;
 
 const SECTOR: u32 = 512;
 
@@ -38,9 +38,9 @@ struct AskedDeed {
 /// What the device promises by the end of requests.
 #[derive(Clone, Copy)]
 struct Keeps {
-    /// Of writes.
+    /// Writes are kept.
     writes: bool,
-    /// Of trims.
+    /// Trims are kept.
     trims: bool,
 }
 
@@ -68,6 +68,7 @@ impl Client {
             RequestKind::Trim => ClientOperation::Trim { place, fua },
             RequestKind::Flush => ClientOperation::Flush,
             RequestKind::Read => ClientOperation::Read(place),
+            RequestKind::Zone(_) => unreachable!("no such request is drawn"),
         };
         let to = self.asked.len();
         self.asked.push(asked);
@@ -96,7 +97,7 @@ impl Client {
                     let deed = SectorDeed { number, began, done, is_promised: is_done && (fua || by_end) };
                     sectors(place).for_each(|sector| self.deeds[sector].push(deed));
                 }
-                RequestKind::Flush | RequestKind::Read => {}
+                RequestKind::Flush | RequestKind::Read | RequestKind::Zone(_) => {}
             }
         }
         read

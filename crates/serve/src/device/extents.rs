@@ -3,8 +3,8 @@
 use pumice_types::Lpn;
 
 use super::Device;
-use crate::operation::Place;
 use crate::protocol::transmission::DataExtent;
+use crate::recording::operation::Place;
 
 /// Most extents of one status reply. The client asks again behind the last one.
 const EXTENTS_MAX: usize = 1 << 12;

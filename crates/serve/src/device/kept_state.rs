@@ -5,11 +5,11 @@ use pumice_ftl::Recovery;
 use pumice_types::Time;
 
 use super::{Device, check};
-use crate::exchange::settle;
-use crate::journal::DeviceEvent;
+use crate::data::exchange::settle;
+use crate::data::transfer::Transfer;
+use crate::data::volatile::VolatileBytes;
+use crate::recording::journal::DeviceEvent;
 use crate::store::Store;
-use crate::transfer::Transfer;
-use crate::volatile::VolatileBytes;
 
 impl<T> Device<'_, T> {
     /// Commits the device to its store if something is done that a client may rely on.
@@ -76,7 +76,7 @@ impl<T> Device<'_, T> {
         Ok(())
     }
 
-    /// The last session broke off: the device loses its power at the last commit, if it can start anew. If it cannot, it
+    /// The last session broke off: the device loses its power at the last commit, if it can recover. If it cannot, it
     /// goes on there with what was in its RAM.
     fn recover(&mut self, goes_on: &dyn Fn() -> bool) -> Result<String, SimError> {
         let what = "what was written behind the last flush, or write with force unit access, is gone";
@@ -87,10 +87,10 @@ impl<T> Device<'_, T> {
             ));
         }
         let took = self.lose_power_now()?;
-        Ok(format!("{what}; the device lost its power then, and has started anew in {:.0} us", took.as_us()))
+        Ok(format!("{what}; the device lost its power then, and has recovered in {:.0} us", took.as_us()))
     }
 
-    /// Cuts the power behind everything that happens at this instant. Returns how long the device takes to start anew.
+    /// Cuts the power behind everything that happens at this instant. Returns how long the device takes to recover.
     pub(super) fn lose_power_now(&mut self) -> Result<Time, SimError> {
         let at = self.now() + Time(1);
         if let Some(store) = &mut self.kept.store {
@@ -147,16 +147,15 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use pumice_config::{Config, SpecSource};
-    use pumice_engine::device_geometry;
     use pumice_workload::RandomStream;
 
     use super::*;
-    use crate::data_path::DataPath;
+    use crate::data::DataPath;
     use crate::device::Kept;
-    use crate::operation::{ClientOperation, Place};
     use crate::protocol::transmission::Reply;
-    use crate::spec::served_config;
-    use crate::store_file::{CHANGES, FileChange};
+    use crate::recording::operation::{ClientOperation, Place};
+    use crate::recording::spec::served_config;
+    use crate::store::file::{CHANGES, FileChange};
 
     const PAGE: u64 = 4096;
 
@@ -172,7 +171,7 @@ mod tests {
 
     /// Lets a device in a file do something.
     fn with_device<R>(config: &Config, file: &Path, does: impl FnOnce(&mut Device<()>) -> R) -> R {
-        let geometry = device_geometry(config, 1.0).expect("a geometry");
+        let geometry = config.device_geometry(1.0).expect("a geometry");
         let store = Store::open(file, &config.digest(), 1.0, &geometry).expect("a store");
         let mut path = DataPath::new(config.chip.geometry.page_bytes, Some(store.pages().expect("a handle")));
         let kept = Kept { store: Some(store), ..Kept::default() };

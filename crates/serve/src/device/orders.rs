@@ -6,18 +6,18 @@ use pumice_types::Time;
 use serde_json::{Value, json};
 
 use super::Device;
-use crate::journal::DeviceEvent;
 use crate::protocol::transmission::{ErrorCode, Reply};
+use crate::recording::journal::DeviceEvent;
 
 impl<T> Device<'_, T> {
-    /// Cuts the power now and starts the device anew. What was written and not flushed may be lost.
+    /// Cuts the power now and lets the device recover. What was written and not flushed may be lost.
     ///
     /// # Errors
-    /// A device that cannot start anew, or a simulation that ended in an error.
+    /// A device that cannot recover, or a simulation that ended in an error.
     pub fn cut(&mut self) -> Result<Value, SimError> {
         self.check_is_well()?;
         if self.config.ftl.shared.recovery == Recovery::Off {
-            let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
+            let text = "the device cannot recover after a power cut; serve it with ftl.recovery = \"scan\"";
             return Err(SimError::Simulation(text.into()));
         }
         if self.kept.recording.is_some() {

@@ -7,7 +7,7 @@ use pumice_types::Time;
 use serde_json::{Value, json};
 
 use super::Device;
-use crate::data_path::KeptBytes;
+use crate::data::KeptBytes;
 use crate::store::Store;
 
 /// Most snapshots that a device has at a time.

@@ -10,7 +10,7 @@ use pumice_types::Choice;
 use pumice_workload::RandomStream;
 
 use super::*;
-use crate::spec::served_config;
+use crate::recording::spec::served_config;
 
 const SECTOR: u64 = 512;
 

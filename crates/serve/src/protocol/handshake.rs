@@ -58,7 +58,7 @@ impl ClientFlags {
 /// The fixed part of an option: what it is and how long the rest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionHeader {
-    /// Its number.
+    /// Number of the option.
     pub number: u32,
     /// Bytes that follow.
     pub length: u32,
@@ -197,7 +197,7 @@ pub enum OptionReply {
     Server(String),
     /// Size and flags of the export.
     Export(u64),
-    /// Its name.
+    /// Name of the export.
     Name(String),
     /// Units of offsets and lengths: the preferred one; the smallest and the largest are constants.
     BlockSize(u32),

@@ -147,9 +147,9 @@ pub enum ErrorCode {
     Invalid,
     /// The request writes beyond the end.
     NoSpace,
-    /// Its data is longer than one reply holds.
+    /// The data is longer than one reply holds.
     Overflow,
-    /// This server does not have it.
+    /// This server does not have the operation.
     Unsupported,
     /// The server is about to end.
     Shutdown,
@@ -171,7 +171,7 @@ impl ErrorCode {
 /// Consecutive bytes that all hold data, or all hold none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataExtent {
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
     /// Whether data was stored there. Bytes without data read as zeroes.
     pub holds_data: bool,

@@ -46,7 +46,7 @@ keys! {
         initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
             "Whether the controller already knows of blocks that were cycled before the run that a shallow erase does not pay. clear: it tries one on every block once more. learned: it knows what the last erase before the run showed. What i-ispe remembers is always known.";
         memory_in_spare: bool = "false", ANY, "", CHOSEN, FORGETS,
-            "Whether what the scheme remembers of a block is also stored in the spare areas of its pages, a byte each. Off: a power cut takes what is remembered of every block. On: only of blocks of which the recovery reads no page, and of those under erase.";
+            "Whether the spare areas of a block's pages also store what the scheme remembers of it, a byte each. Off: a power cut takes all of that. On: only that of blocks without a page that the recovery reads, and of those under erase.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
@@ -68,17 +68,17 @@ keys! {
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", PREDICTS,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: the rule of the public simulator of AERO's authors: immediate, the loop begins again, not with less than 700 us of it left, 100 us to suspend, and the last loop is never suspended, which under ispe is an oracle.";
+            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: as the public simulator of AERO's authors does: at once, in 100 us, and the whole loop begins again, but not with less than 700 us of it left, and never the last loop, which under ispe is an oracle.";
         suspension_for: SuspensionFor = "\"reads\"", ANY, "", CHOSEN, EVER_SUSPENDED,
-            "Who suspends an erase. reads: host reads; a host write waits for the whole erase. reads-and-writes: also page programs of host writes, and the reads of old copies that they need, if they are queued directly behind the erase and do not need its block.";
+            "What suspends an erase. reads: host reads; a host write waits for the whole erase. reads-and-writes: also page programs of host writes, and the reads of old copies that they need, if they are queued directly behind the erase and do not need its block.";
         suspension_restart: ErasePiece = "\"loop\"", ANY, "", CHOSEN, IMMEDIATE,
             "What begins again after suspension = \"immediate\": the interrupted unit pulse or verify read, or the whole loop.";
         suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
             "A pulse or loop with less than this left is not interrupted but goes on to its end.";
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, INTERRUPTED,
-            "So often one pulse or loop begins again; then it goes on to its end. So every erase ends.";
+            "Times that one pulse or loop begins again; then it goes on to its end, so every erase ends.";
         protected_loops: u8 = "0", int(0, 255), "loops", CHOSEN, SUSPENDED,
-            "So many last loops of an erase are never suspended; a shallow erase counts as a loop. Under schemes that do not predict pulses this is an oracle: no controller knows before a verify read which loop is the last.";
+            "Last loops of an erase that are never suspended; a shallow erase counts as a loop. Under schemes that do not predict pulses this is an oracle: no controller knows before a verify read which loop is the last.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
             "Time from the stop of the erase until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,

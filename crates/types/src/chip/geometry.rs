@@ -1,8 +1,11 @@
 //! `[geometry]`: channels, chips, dies, planes, blocks, pages, and where the pages of a block lie.
 
-use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, int};
+use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, float, int};
+use crate::refusal::{needs, quoted};
 use crate::write_sequence::SUB_BLOCKS_MAX;
-use crate::{BlockShape, Geometry, PageAddress, ProgramOrder, WriteSequence, keys};
+use crate::{BlockShape, Geometry, PageAddress, PageTypeOrder, PartialEraseUnit, ProgramOrder, WriteSequence, keys};
+
+use super::ChipKeys;
 
 const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
@@ -17,6 +20,9 @@ const BLOCKS_MAX: u64 = 1 << 24;
 
 /// How far a scale may be from a power of two, for decimal fractions.
 const SCALE_TOLERANCE: f64 = 1e-9;
+
+/// Pages differ in time.
+const PAGE_TYPES: When = When::Any(&[When::List("timing.t_r_us"), When::List("timing.t_prog_us")]);
 
 keys! {
     /// `[geometry]`
@@ -41,14 +47,18 @@ keys! {
             "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled.";
         sub_blocks: Option<u16> = "", int(1, SUB_BLOCKS_MAX as i64), "", SFWS, When::Always,
             "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers.";
-        bits_per_cell: u8 = "1", int(1, 5), "pages of a cell", "chosen: the paper's example is SLC, its chip MLC", When::Given("geometry.layers"),
-            "Bits, and so pages, of one cell. Counts with layers and sub_blocks.";
+        bits_per_cell: u8 = "1", int(1, 5), "pages of a cell", "chosen: the paper's example is SLC, its chip MLC", When::Any(&[When::Given("geometry.layers"), PAGE_TYPES]),
+            "Bits, and so pages, of one cell. Counts with layers and sub_blocks, and where pages differ in time (timing.t_r_us, timing.t_prog_us).";
+        page_types: PageTypeOrder = "\"one-shot\"", ANY, "", "chosen: charge-trap 3D NAND", PAGE_TYPES,
+            "In which order page types follow each other in a block. one-shot: all pages of a word line, then those of the next. interleaved: higher pages come after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", and no geometry.layers.";
         write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", When::Any(&[When::Is("ftl.erase_unit", &["sub-block"]), When::On("erase.read_retry")]),
             "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks.";
         program_order: ProgramOrder = "\"any\"", ANY, "", "chosen: NFTL places by offset", When::Always,
             "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need).";
         bad_blocks_per_plane: u32 = "0", int(0, 1 << 20), "", CHOSEN, When::Always,
             "Blocks of each plane that are bad from the factory, drawn by the seed.";
+        capacity_gib: Option<f64> = "", float(1e-6, 1e9), "GiB", "that of the shape", When::Always,
+            "User capacity of a device made small: the fewest blocks a plane (for zones, pages a block) that hold it. Dies, channels, shares and the number of zones stay; bad blocks keep their share. Absent: the shape as it is.";
     }
 }
 
@@ -67,6 +77,7 @@ impl GeometryKeys {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_bytes,
             spare_bytes: self.spare_bytes,
+            units_per_page: 1,
         };
         let mut legal = vec![1.0];
         let mut reached = 1.0;
@@ -102,7 +113,11 @@ impl GeometryKeys {
     /// The first impossibility, with what would be possible.
     pub fn check(&self) -> Result<(), String> {
         if !self.page_bytes.is_multiple_of(512) {
-            return Err(format!("geometry.page_bytes = {} is not a multiple of 512", self.page_bytes));
+            let (found, below) = (self.page_bytes, self.page_bytes / 512 * 512);
+            return Err(format!(
+                "geometry.page_bytes = {found} is not a multiple of 512; the nearest are {below} and {}",
+                below + 512
+            ));
         }
         let factors =
             [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die, self.blocks_per_plane];
@@ -164,6 +179,23 @@ impl GeometryKeys {
             ));
         }
         Ok(())
+    }
+}
+
+impl ChipKeys {
+    /// Refuses an order of page types in blocks of which parts are told apart: it goes across the parts.
+    pub(super) fn check_page_types(&self) -> Result<(), String> {
+        let (geometry, unit) = (&self.geometry, self.partial_erase.unit);
+        match geometry.page_types {
+            PageTypeOrder::OneShot => Ok(()),
+            PageTypeOrder::Interleaved => needs(
+                "geometry.page_types = \"interleaved\"",
+                [
+                    (unit != PartialEraseUnit::None, "partial_erase.unit = \"none\"", quoted(unit)),
+                    (geometry.layers.is_some(), "a block without geometry.layers", "layers".into()),
+                ],
+            ),
+        }
     }
 }
 

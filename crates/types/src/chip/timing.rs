@@ -1,8 +1,8 @@
 //! `[timing]`: how long the chips take, and the channel.
 
-use crate::key::{ANY, ANY_US, CHOSEN, PEN_TABLE_1, TIMED, When, float, int};
+use crate::key::{ANY, ANY_US, CHOSEN, NumberOrList, PEN_TABLE_1, TIMED, When, float, int};
 use crate::timing::partial_erase_table;
-use crate::{FlashTiming, PbTree, Time, choice, keys};
+use crate::{FlashTiming, PageTimes, PbTree, Time, choice, keys};
 
 use super::ChipKeys;
 
@@ -19,9 +19,19 @@ choice! {
 }
 
 choice! {
+    /// Which host reads of a die sense at one time.
+    pub enum PlaneReads {
+        /// One, or those of one multi-plane command.
+        Die = "die",
+        /// One in each plane.
+        Plane = "plane",
+    }
+}
+
+choice! {
     /// How much of a page a read moves over the channel.
     pub enum ReadTransfer {
-        /// All of it.
+        /// The whole page.
         Page = "page",
         /// The codewords that hold what is asked for.
         Codewords = "codewords",
@@ -44,10 +54,10 @@ const CODEWORDS: When = When::All(&[TIMED, When::Is("timing.read_transfer", &["c
 keys! {
     /// `[timing]`
     pub struct TimingKeys in "timing" {
-        t_r_us: f64 = "70.0", ANY_US, "us", PEN_TABLE_1, When::Always,
-            "Page read into the die's register, tR.";
-        t_prog_us: f64 = "900.0", ANY_US, "us", PEN_TABLE_1, When::Always,
-            "Page program, tPROG.";
+        t_r_us: NumberOrList = "70.0", ANY_US, "us", PEN_TABLE_1, When::Always,
+            "Page read into the die's register, tR: of all pages, or a list of one time for each of the geometry.bits_per_cell page types, the least significant bit first.";
+        t_prog_us: NumberOrList = "900.0", ANY_US, "us", PEN_TABLE_1, When::Always,
+            "Page program, tPROG: of all pages, or a list as that of timing.t_r_us. An erase scheme that changes it changes every type's alike.";
         t_bers_us: f64 = "10000.0", ANY_US, "us", PEN_TABLE_1, When::Always,
             "Whole-block erase, tBERS.";
         channel_mb_per_s: f64 = "400.0", float(0.001, 1e6), "10^6 bytes/s", "chosen: PEN prints none", When::Always,
@@ -62,8 +72,10 @@ keys! {
             "Data bytes of a codeword of the error-correcting code; a divisor of geometry.page_bytes.";
         read_command: ReadCommand = "\"at-once\"", ANY, "", CHOSEN, TIMED,
             "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries data of other dies. channel: when the channel has carried all that asked for it before, read data that waits included.";
+        plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
+            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle, whatever the others read; needs host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die all the same.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Which commands of a die that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands from anywhere in the queue that lie in other planes and may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks; host reads of the page number that a copy through the controller reads are sensed with it.";
+            "Which commands of a die run as one, with the array time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands of other planes from anywhere in the queue that may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller that reads the same page number.";
     }
 }
 
@@ -82,21 +94,55 @@ impl ChipKeys {
     fn codewords_per_page(&self) -> u32 {
         match self.timing.read_transfer {
             ReadTransfer::Page => 1,
-            ReadTransfer::Codewords => self.geometry.page_bytes / self.timing.codeword_bytes,
+            ReadTransfer::Codewords => {
+                self.geometry.page_bytes * u32::from(self.units.per_page) / self.timing.codeword_bytes
+            }
         }
+    }
+
+    /// Refuses lists of times that do not have one for each page type.
+    pub(super) fn check_page_times(&self) -> Result<(), String> {
+        let bits = self.geometry.bits_per_cell;
+        for (key, times) in [("t_r_us", &self.timing.t_r_us), ("t_prog_us", &self.timing.t_prog_us)] {
+            if let NumberOrList::List(list) = times
+                && list.len() != usize::from(bits)
+            {
+                return Err(format!(
+                    "timing.{key} has {} entries, and geometry.bits_per_cell = {bits}; allowed: one time for all pages, \
+                     or a list of {bits}, one for each page type, the least significant bit first",
+                    list.len()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// tR and tPROG of the pages of a block.
+    fn page_times(&self, program_factor: f64) -> PageTimes {
+        let (timing, geometry) = (&self.timing, &self.geometry);
+        let bits = usize::from(geometry.bits_per_cell);
+        let by_type =
+            |times: &NumberOrList, factor: f64| (0..bits).map(|bit| Time::from_us(times.of(bit) * factor)).collect();
+        // Each mapping unit of a page has the type of its page.
+        let units = self.units.per_page;
+        let pages = geometry.page_types.types(geometry.bits_per_cell, geometry.pages_per_block / units);
+        let types = pages.into_iter().flat_map(|of_page| std::iter::repeat_n(of_page, usize::from(units))).collect();
+        PageTimes::by_type(by_type(&timing.t_r_us, 1.0), by_type(&timing.t_prog_us, program_factor), types)
     }
 
     /// The timing table of a device whose blocks have these partial blocks; `program_factor` is what the
     /// erase scheme multiplies the time of a page program by.
     pub fn flash_timing(&self, tree: PbTree, program_factor: f64) -> FlashTiming {
         let (timing, geometry) = (&self.timing, &self.geometry);
+        let units = u32::from(self.units.per_page);
+        let spare_bytes = geometry.spare_bytes * units + self.units.spare_left;
         FlashTiming {
-            t_r: Time::from_us(timing.t_r_us),
-            t_prog: Time::from_us(timing.t_prog_us * program_factor),
+            pages: self.page_times(program_factor),
             t_bers: Time::from_us(timing.t_bers_us),
             partial_erase: partial_erase_table(tree, timing.t_bers_us, self.partial_erase.t_us.as_deref()),
-            page_transfer: FlashTiming::transfer(geometry.page_bytes + geometry.spare_bytes, timing.channel_mb_per_s),
-            spare_transfer: FlashTiming::transfer(geometry.spare_bytes, timing.channel_mb_per_s),
+            page_transfer: FlashTiming::transfer(geometry.page_bytes * units + spare_bytes, timing.channel_mb_per_s),
+            spare_transfer: FlashTiming::transfer(spare_bytes, timing.channel_mb_per_s),
+            units_per_page: units,
             codewords_per_page: self.codewords_per_page(),
             command_overhead: Time::from_us(timing.command_overhead_us),
             reads_ask_channel: timing.read_command == ReadCommand::Channel,

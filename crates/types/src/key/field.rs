@@ -95,6 +95,45 @@ impl Field for Vec<f64> {
     }
 }
 
+/// A number that stands for all of a kind, or a list of one number each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NumberOrList {
+    /// One for all.
+    Number(f64),
+    /// One each.
+    List(Vec<f64>),
+}
+
+impl NumberOrList {
+    /// The number of one of them, from 0; the last one's beyond the list.
+    pub fn of(&self, nth: usize) -> f64 {
+        match self {
+            NumberOrList::Number(number) => *number,
+            NumberOrList::List(list) => list.get(nth).or(list.last()).copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl Field for NumberOrList {
+    const SHAPE: ValueKind = ValueKind::FloatOrFloats;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        match value {
+            Some(Value::Float(number)) => Ok(NumberOrList::Number(*number)),
+            Some(Value::Floats(list)) if !list.is_empty() => Ok(NumberOrList::List(list.clone())),
+            Some(Value::Floats(_)) => Err("is an empty list".into()),
+            _ => Err("is neither a number nor a list of numbers".into()),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(match self {
+            NumberOrList::Number(number) => Value::Float(*number),
+            NumberOrList::List(list) => Value::Floats(list.clone()),
+        })
+    }
+}
+
 /// A key that may be absent.
 impl<T: Field> Field for Option<T> {
     const SHAPE: ValueKind = T::SHAPE;

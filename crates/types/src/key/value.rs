@@ -59,6 +59,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// A list of numbers.
     Floats,
+    /// A number, or a list of numbers.
+    FloatOrFloats,
 }
 
 /// Smallest and largest number that a key allows, both included.

@@ -27,6 +27,8 @@ pub enum When {
     NotGiven(&'static str),
     /// If a number is above 0.
     Positive(&'static str),
+    /// If a key that may have one has a list.
+    List(&'static str),
     /// If all of these hold.
     All(&'static [When]),
     /// If one of these holds.
@@ -54,6 +56,7 @@ impl When {
                 };
                 (!is_positive).then(|| shown(path))
             }
+            When::List(path) => (!matches!(values.get(path), Some(Value::Floats(_)))).then(|| shown(path)),
             When::All(conditions) => conditions.iter().find_map(|condition| condition.idle(values)),
             When::Any(conditions) => {
                 let idle: Option<Vec<String>> = conditions.iter().map(|condition| condition.idle(values)).collect();
@@ -74,7 +77,8 @@ impl When {
             | When::On(_)
             | When::Given(_)
             | When::NotGiven(_)
-            | When::Positive(_) => self.idle(values).is_none(),
+            | When::Positive(_)
+            | When::List(_) => self.idle(values).is_none(),
         }
     }
 
@@ -82,9 +86,13 @@ impl When {
     pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
         match *self {
             When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
-            When::Always | When::Requests | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => {
-                Vec::new()
-            }
+            When::Always
+            | When::Requests
+            | When::On(_)
+            | When::Given(_)
+            | When::NotGiven(_)
+            | When::Positive(_)
+            | When::List(_) => Vec::new(),
             When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
         }
     }
@@ -98,7 +106,8 @@ impl When {
             | When::On(path)
             | When::Given(path)
             | When::NotGiven(path)
-            | When::Positive(path) => vec![path],
+            | When::Positive(path)
+            | When::List(path) => vec![path],
             When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::paths).collect(),
         }
     }

@@ -30,7 +30,7 @@ pub struct FatFacts {
 /// What kinds of files a workload has.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Files {
-    /// These.
+    /// These kinds of file.
     Of(&'static [FileKind]),
     /// A notebook's, in shares that an option may change.
     Mixture,

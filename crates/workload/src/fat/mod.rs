@@ -201,7 +201,7 @@ impl FatWorkload {
         let placed = self.placer.place(offset, bytes);
         let offset_bytes = placed.map_err(|misfit| TraceError::capacity(failure(self.facts.name, &misfit)))?;
         let (arrival, kind) = (self.clock.tick(), RequestKind::Write);
-        Ok(Some(HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0 }))
+        Ok(Some(HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 }))
     }
 
     pub(crate) fn placer(&self) -> &Placer {

@@ -4,18 +4,25 @@ use crate::arrival::ArrivalKind;
 use crate::error::{TraceError, excerpt};
 use crate::generator::patterns::{AccessPattern, PermutationAccess, SequentialAccess, UniformAccess, ZipfAccess};
 use crate::generator::sizes::RequestSizes;
+use crate::zone_job::ZoneJob;
 
 /// Keys that are understood.
 const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, norandommap, \
-                    iodepth, rate_iops, rate_process, size, number_ios, randseed";
+                    iodepth, rate_iops, rate_process, offset, offset_increment, size, numjobs, number_ios, randseed, \
+                    zonemode, max_open_zones, job_max_open_zones, zone_append";
 
 /// Keys that say nothing about requests and are passed over.
 const WITHOUT_MEANING: [&str; 7] =
     ["name", "description", "filename", "ioengine", "direct", "thread", "group_reporting"];
 
+/// Most jobs of a file, clones included: the flows that a spec can have.
+const JOBS_MAX: u64 = 64;
+
 /// What a job says; what it does not say, and fio has no default for, is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJob {
+    /// Section of the job, with a number behind it where it is cloned; empty for settings without one.
+    pub name: String,
     /// Where requests go.
     pub access: AccessPattern,
     /// Share of reads, 0 to 1.
@@ -24,21 +31,46 @@ pub struct FioJob {
     pub trim_fraction: f64,
     /// How long requests are.
     pub sizes: RequestSizes,
-    /// Requests outstanding; fio's default is 1.
-    pub iodepth: u32,
+    /// Requests outstanding, if the job says so; fio's default is 1.
+    pub iodepth: Option<u32>,
     /// Requests a second and how they arrive, if a rate is asked for.
     pub rate: Option<(f64, ArrivalKind)>,
+    /// Where its addresses begin, as a share of the device.
+    pub offset: f64,
     /// Share of the device that is addressed, above 0, at most 1.
     pub footprint: Option<f64>,
+    /// What the job does with zones, under `zonemode=zbd`.
+    pub zoned: Option<ZonedFioJob>,
     /// Number of requests.
     pub requests: Option<u64>,
     /// Seed of every stream.
     pub seed: Option<u64>,
 }
 
+/// What a job does on a device of zones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZonedFioJob {
+    /// Whether it writes, appends or reads.
+    pub job: ZoneJob,
+    /// Zones that it writes at once.
+    pub at_once: u64,
+    /// The first zone of the job and the number of its zones, if it gives them in zones.
+    pub zones: Option<[u64; 2]>,
+}
+
 /// What the job's keys said so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Found {
+    name: String,
+    clones: Option<u64>,
+    is_zoned: bool,
+    appends: bool,
+    at_once: Option<u64>,
+    offset_zones: Option<u64>,
+    size_zones: Option<u64>,
+    zones_between: Option<u64>,
+    offset: Option<f64>,
+    offset_increment: Option<f64>,
     rw: Option<RwSetting>,
     mix_read: Option<f64>,
     sizes: Option<RequestSizes>,
@@ -78,30 +110,34 @@ impl FioJob {
     /// `rwmixread` (or 100 - `rwmixwrite`) is by default 50; `random_distribution` is `random` or
     /// `zipf:theta`, and under `random` every block is hit once a pass unless `norandommap` is given;
     /// `size` is a percentage of the device. Suffixes k, m, g, ki, mi, gi (with or without b) are powers
-    /// of 1024. Blank lines, `#` and `;` comments, `[global]` and one other `[section]` line are passed
-    /// over, and so are keys that say nothing about requests.
+    /// of 1024. Every `[section]` but `[global]`, whose settings the sections behind it take over, is a job; `numjobs`
+    /// makes clones of one, each `offset_increment` behind the one before. Blank lines, `#` and `;` comments are passed
+    /// over, and so are keys that say nothing about requests. Returns at least one job.
     ///
     /// Unlike fio's, mixed sequential reads and writes share one position, and with several sizes a random request
     /// that reaches into blocks of the same pass that were hit already is not shortened.
     ///
     /// # Errors
-    /// Any other key, a second job, a rate beside a depth, and values outside these: nothing else a
-    /// job says is passed over silently.
-    pub fn parse(job: &str) -> Result<FioJob, TraceError> {
-        let mut found = Found::default();
-        let mut sections = 0;
+    /// Any other key, more jobs than a spec has flows, and values outside these: nothing else a job says is passed over
+    /// silently.
+    pub fn parse(job: &str) -> Result<Vec<FioJob>, TraceError> {
+        let mut global = Found::default();
+        let mut jobs: Vec<Found> = Vec::new();
         for line in job.lines().map(str::trim) {
             if line.is_empty() || line.starts_with(['#', ';']) {
                 continue;
             }
-            if line.starts_with('[') {
-                sections += u32::from(line != "[global]");
-                if sections > 1 {
-                    let message = format!("a second job {} found; allowed is one", excerpt(line.as_bytes()));
-                    return Err(TraceError::option(message));
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                match name {
+                    "global" if jobs.is_empty() => {}
+                    "global" => {
+                        return Err(TraceError::option("[global] behind a job found; allowed is one in front".into()));
+                    }
+                    _ => jobs.push(Found { name: name.to_owned(), ..global.clone() }),
                 }
                 continue;
             }
+            let found = jobs.last_mut().unwrap_or(&mut global);
             // Blanks around a single `=` belong to it; between several settings they part them.
             let several = line.matches('=').count() > 1 || line.starts_with("--");
             for setting in line.split(|c: char| several && c.is_whitespace()).filter(|text| !text.is_empty()) {
@@ -109,7 +145,12 @@ impl FioJob {
                 found.take(key.trim().trim_start_matches("--"), value.trim())?;
             }
         }
-        found.job()
+        let found = if jobs.is_empty() { vec![global] } else { jobs };
+        let clones = found.iter().map(|job| job.clones.unwrap_or(1)).sum::<u64>();
+        if clones > JOBS_MAX {
+            return Err(TraceError::option(format!("{clones} jobs found, clones included; allowed are {JOBS_MAX}")));
+        }
+        found.iter().flat_map(|job| (0..job.clones.unwrap_or(1)).map(|nth| job.clone_of(nth))).collect()
     }
 }
 
@@ -126,11 +167,17 @@ impl Found {
             "iodepth" => self.iodepth = Some(number(key, value, 1..=65_536)? as u32),
             "rate_iops" => self.rate_iops = Some(number(key, value, 1..=1_000_000_000)?),
             "rate_process" => self.rate_process = Some(rate_process(key, value)?),
-            "size" => {
-                let Some(percent) = value.strip_suffix('%') else {
-                    return refuse(key, value, "percentages of the device like 50%");
-                };
-                self.footprint = Some(number(key, percent, 1..=100)? as f64 / 100.0);
+            "size" | "offset" | "offset_increment" if zones(value).is_some() => self.take_of_zones(key, value)?,
+            "zonemode" | "zone_append" | "max_open_zones" | "job_max_open_zones" => self.take_of_zones(key, value)?,
+            "size" => self.footprint = Some(share(key, value, 1)?),
+            "offset" => self.offset = Some(share(key, value, 0)?),
+            "offset_increment" => self.offset_increment = Some(share(key, value, 0)?),
+            "numjobs" => self.clones = Some(number(key, value, 1..=JOBS_MAX)?),
+            "flow" | "flow_id" | "flow_sleep" => {
+                return Err(TraceError::option(format!(
+                    "key {key} of an fio job found: shares by tokens cannot be said; allowed: iodepth or rate_iops of \
+                     each job"
+                )));
             }
             "number_ios" => self.requests = Some(number(key, value, 1..=i64::MAX as u64)?),
             "randseed" => self.seed = Some(number(key, value, 0..=i64::MAX as u64)?),
@@ -146,26 +193,88 @@ impl Found {
         Ok(())
     }
 
-    fn job(self) -> Result<FioJob, TraceError> {
-        if let (Some(depth), Some(rate)) = (self.iodepth, self.rate_iops) {
-            return Err(TraceError::option(format!(
-                "iodepth = {depth} beside rate_iops = {rate} found; allowed is one: a depth holds so many requests \
-                 outstanding, a rate issues them by the clock"
-            )));
+    /// Takes what a job says of zones.
+    fn take_of_zones(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
+        match key {
+            "zonemode" => match value {
+                "zbd" => self.is_zoned = true,
+                "none" => self.is_zoned = false,
+                _ => return refuse(key, value, "zbd and none"),
+            },
+            "zone_append" => self.appends = switch(key, value)?,
+            "size" => self.size_zones = zones(value),
+            "offset" => self.offset_zones = zones(value),
+            "offset_increment" => self.zones_between = zones(value),
+            _ => self.at_once = Some(number(key, value, 1..=65_536)?),
         }
+        Ok(())
+    }
+
+    /// The job, or one of its clones.
+    fn clone_of(&self, nth: u64) -> Result<FioJob, TraceError> {
+        let offset = self.offset.unwrap_or(0.0) + nth as f64 * self.offset_increment.unwrap_or(0.0);
+        if offset >= 1.0 || offset + self.footprint.unwrap_or(0.0) > 1.0 + 1e-9 {
+            let text = format!("job {}: offset and size end behind the device; allowed: 100% together", self.name);
+            return Err(TraceError::option(text));
+        }
+        let name = match self.clones {
+            Some(clones) if clones > 1 => format!("{}-{nth}", self.name),
+            Some(_) | None => self.name.clone(),
+        };
+        let zoned = self.zoned(nth)?;
         let rw = self.rw.unwrap_or(RwSetting { random: false, shares: Some((1.0, 0.0)) });
         let (read_fraction, trim_fraction) = rw.shares.unwrap_or((self.mix_read.unwrap_or(0.5), 0.0));
         Ok(FioJob {
+            name,
             access: if rw.random { self.random_access() } else { SequentialAccess.into() },
             read_fraction,
             trim_fraction,
-            sizes: self.sizes.unwrap_or(RequestSizes::one(4096)),
-            iodepth: self.iodepth.unwrap_or(1),
+            sizes: self.sizes.clone().unwrap_or(RequestSizes::one(4096)),
+            iodepth: self.iodepth,
             rate: self.rate_iops.map(|iops| (iops as f64, self.rate_process.unwrap_or(ArrivalKind::Fixed))),
+            zoned,
+            offset,
             footprint: self.footprint,
             requests: self.requests,
             seed: self.seed,
         })
+    }
+
+    /// What the job, or one of its clones, does with zones: `write` one after the other, `randwrite` as many at once as it
+    /// may have open.
+    fn zoned(&self, nth: u64) -> Result<Option<ZonedFioJob>, TraceError> {
+        if !self.is_zoned {
+            return match self.appends || self.at_once.is_some() || self.offset_zones.or(self.size_zones).is_some() {
+                true => Err(TraceError::option("sizes or limits in zones found; they need zonemode=zbd".into())),
+                false => Ok(None),
+            };
+        }
+        let shares = self.rw.and_then(|rw| rw.shares).unwrap_or((1.0, 0.0));
+        let job = match (shares, self.rw.is_some_and(|rw| rw.shares.is_none())) {
+            (_, true) | ((_, 1.0), _) => return unzoned("rw of reads and writes, or of trims"),
+            ((1.0, _), _) if self.rw.is_some_and(|rw| rw.random) => ZoneJob::Read,
+            ((1.0, _), _) => return unzoned("rw=read"),
+            _ if self.sizes.as_ref().is_some_and(|sizes| sizes.list().len() > 1) => return unzoned("bssplit"),
+            _ if self.appends => ZoneJob::Append,
+            _ => ZoneJob::Write,
+        };
+        let is_random = self.rw.is_some_and(|rw| rw.random);
+        let at_once = match (job, self.at_once) {
+            (ZoneJob::Write | ZoneJob::Append, Some(at_once)) if is_random => at_once,
+            (ZoneJob::Write | ZoneJob::Append, None) if is_random => {
+                return unzoned("rw=randwrite without max_open_zones");
+            }
+            (ZoneJob::Write | ZoneJob::Append | ZoneJob::Read | ZoneJob::Finish | ZoneJob::Reset, _) => 1,
+        };
+        let before = nth * self.zones_between.unwrap_or(0);
+        let zones = match (self.offset_zones, self.size_zones) {
+            (None, None) => None,
+            (first, Some(zones)) => Some([first.unwrap_or(0) + before, zones]),
+            (Some(_), None) => {
+                return Err(TraceError::option("offset in zones found; it needs a size in zones".into()));
+            }
+        };
+        Ok(Some(ZonedFioJob { job, at_once, zones }))
     }
 
     /// Where random requests go. fio keeps a map of the blocks hit, for its even distribution alone.
@@ -175,6 +284,27 @@ impl Found {
             RandomDistribution::Random if self.no_random_map => UniformAccess.into(),
             RandomDistribution::Random => PermutationAccess.into(),
         }
+    }
+}
+
+/// Refuses what a job on zones cannot be here.
+fn unzoned<T>(found: &str) -> Result<T, TraceError> {
+    let text = format!(
+        "{found} found under zonemode=zbd; allowed are rw=write, randread, and randwrite with max_open_zones, each with one bs"
+    );
+    Err(TraceError::option(text))
+}
+
+/// A number of zones, as fio writes it: `14z`.
+fn zones(value: &str) -> Option<u64> {
+    value.strip_suffix('z')?.parse().ok()
+}
+
+/// A share of the device, of at least so many percent.
+fn share(key: &str, value: &str, least: u64) -> Result<f64, TraceError> {
+    match value.strip_suffix('%') {
+        Some(percent) => Ok(number(key, percent, least..=100)? as f64 / 100.0),
+        None => refuse(key, value, "percentages of the device like 50%"),
     }
 }
 

@@ -113,7 +113,7 @@ impl RequestSource for Generator {
         };
         let fua = fua_fraction > 0.0 && kind == RequestKind::Write && self.fua.unit() < fua_fraction;
         let stream = self.law.stream_of(offset_bytes / self.stride);
-        *request = HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua, stream };
+        *request = HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua, stream, flow: 0 };
         Ok(true)
     }
 

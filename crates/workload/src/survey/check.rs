@@ -10,9 +10,9 @@ use crate::survey::footprint::{Footprint, SectorSet, refuse_too_wide};
 use crate::trace::formats::TraceFormat;
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;
+use crate::trace::record::reorder::ReorderWindow;
+use crate::trace::record::time_scale::TimeScale;
 use crate::trace::records::RecordReader;
-use crate::trace::reorder::ReorderWindow;
-use crate::trace::time_scale::TimeScale;
 
 /// Records that are shown decoded.
 const SHOWN: usize = 3;
@@ -152,6 +152,7 @@ impl CheckTally {
             RequestKind::Write => self.writes += 1,
             RequestKind::Trim => self.trims += 1,
             RequestKind::Flush => self.flushes += 1,
+            RequestKind::Zone(_) => {}
         }
         self.records += 1;
         self.flushes += u64::from(durability.preflush);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_types::{HostRequest, RequestKind, Time, ZoneCommand};
 use serde::Serialize;
 
 use crate::error::TraceError;
@@ -164,6 +164,8 @@ pub struct Survey {
     write: KindTally,
     trim: TrimSummary,
     flushes: u64,
+    /// Commands to zones without data.
+    zone_commands: u64,
     fua_writes: u64,
     /// Writes to each stream.
     streams: [u64; STREAMS],
@@ -218,6 +220,7 @@ impl Survey {
             write: KindTally::new(),
             trim: TrimSummary::default(),
             flushes: 0,
+            zone_commands: 0,
             fua_writes: 0,
             streams: [0; STREAMS],
             growth: Growth::new(),
@@ -233,7 +236,7 @@ impl Survey {
     /// # Errors
     /// More than 2 TiB in regions of 1 MiB touched: the survey's memory is bounded.
     pub fn add(&mut self, request: &HostRequest) -> Result<(), TraceError> {
-        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua, stream } = *request;
+        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua, stream, flow: _ } = *request;
         match kind {
             RequestKind::Read => self.read.add(offset, bytes),
             RequestKind::Write => {
@@ -246,9 +249,11 @@ impl Survey {
                 self.trim.bytes += u64::from(bytes);
             }
             RequestKind::Flush => self.flushes += 1,
+            RequestKind::Zone(ZoneCommand::Append) => self.write.add(offset, bytes),
+            RequestKind::Zone(_) => self.zone_commands += 1,
         }
         self.fua_writes += u64::from(fua);
-        if kind != RequestKind::Flush {
+        if bytes > 0 {
             self.first_byte = self.first_byte.min(offset);
             self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
         }
@@ -260,7 +265,7 @@ impl Survey {
     /// What was found, with the facts and notes of the workload surveyed.
     pub fn report(&self, facts: Vec<(&'static str, Fact)>, notes: Notes) -> InfoReport {
         let (read, write) = (self.read.summary(), self.write.summary());
-        let requests = read.requests + write.requests + self.trim.requests + self.flushes;
+        let requests = read.requests + write.requests + self.trim.requests + self.flushes + self.zone_commands;
         let written = write.footprint.bytes;
         let counts = self.page_writes.sorted();
         let highest = self.streams.iter().rposition(|&writes| writes > 0).unwrap_or_default();
@@ -358,7 +363,8 @@ mod tests {
             (2, 0, 1024, RequestKind::Read),
             (5, 512, 1024, RequestKind::Write),
         ] {
-            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind, fua: false, stream: 0 };
+            let request =
+                HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
             survey.add(&request).expect("small");
         }
         let report = survey.report(Vec::new(), Notes::default());

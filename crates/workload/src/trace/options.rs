@@ -4,9 +4,9 @@ use pumice_types::choice;
 use pumice_types::key::{ANY, CHOSEN, When};
 
 use crate::shared_keys::IS_TRACE;
-use crate::trace::column_request::ColumnRequest;
+use crate::trace::bytes::recorded::SharedContent;
+use crate::trace::columns::request::ColumnRequest;
 use crate::trace::formats::TraceFormat;
-use crate::trace::recorded::SharedContent;
 use crate::trace::volumes::Volumes;
 
 choice! {
@@ -22,7 +22,7 @@ choice! {
 /// How a trace file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Its format; `None` recognises it by content.
+    /// Format of the trace; `None` recognises it by content.
     pub format: Option<TraceFormat>,
     /// Which column of delimited text is what; `None` if the format or the header says it.
     pub columns: Option<ColumnRequest>,

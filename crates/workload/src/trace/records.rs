@@ -8,15 +8,15 @@ use pumice_types::{Choice, RequestKind};
 
 use crate::compression::Compression;
 use crate::error::{TraceError, TraceErrorKind, counted, excerpt};
-use crate::trace::clock::Grain;
+use crate::trace::bytes::recorded::SharedContent;
+use crate::trace::bytes::source::TraceFile;
 use crate::trace::formats::{LineParser, TraceFormat};
-use crate::trace::lines::{LineFault, LineReader, MAX_LINE};
 use crate::trace::options::{TraceOptions, Trims};
+use crate::trace::record::clock::Grain;
+use crate::trace::record::lines::{LineFault, LineReader, MAX_LINE};
+use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{OtherLine, ParsedLine, TraceRecord};
-use crate::trace::recorded::SharedContent;
 use crate::trace::sniff::{HEAD_BYTES, Reading, reading};
-use crate::trace::source::TraceFile;
-use crate::trace::time_scale::TimeScale;
 use crate::trace::volumes::{VOLUMES_MAX, VolumeFilter};
 
 /// Longest distance between two records' times: 100 years. In nanoseconds it still fits 64 bits.
@@ -133,7 +133,7 @@ impl RecordReader {
     }
 
     pub fn progress(&self) -> Option<f64> {
-        self.lines.source().progress()
+        self.lines.source().progress().map(|read| read * self.lines.handed_out())
     }
 
     /// Whether the file is read ahead.

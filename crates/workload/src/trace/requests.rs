@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
-use pumice_types::{Choice, HostRequest, RequestKind, Time};
+use pumice_types::{Choice, HostRequest, RequestKind, Time, ZoneCommand};
 
 use crate::error::{TraceError, TraceErrorKind};
 use crate::fact::Fact;
@@ -14,8 +14,8 @@ use crate::request_source::RequestSource;
 use crate::trace::layout::VolumeLayout;
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;
+use crate::trace::record::reorder::ReorderWindow;
 use crate::trace::records::RecordReader;
-use crate::trace::reorder::ReorderWindow;
 use crate::trace::volumes::Volumes;
 
 /// A step in time that no working system makes between two requests: a day.
@@ -121,6 +121,7 @@ impl Trace {
             kind,
             fua,
             stream: 0,
+            flow: 0,
         }));
         Ok(())
     }
@@ -143,7 +144,9 @@ impl Trace {
             VolumeLayout::Shared | VolumeLayout::Bases(_) => self.placer.place(start, bytes),
         });
         match placed {
-            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua, stream }),
+            Ok(offset_bytes) => {
+                Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua, stream, flow: 0 })
+            }
             Err(misfit) => Err(self.stop(record, misfit)),
         }
     }
@@ -181,6 +184,13 @@ impl RequestSource for Trace {
                         return Ok(true);
                     }
                     RequestKind::Trim => self.place_trim(&record)?,
+                    RequestKind::Zone(command) => {
+                        *request = self.place(&record)?;
+                        if command != ZoneCommand::Append {
+                            request.bytes = 0;
+                        }
+                        return Ok(true);
+                    }
                 },
                 None => return self.failure.clone().map_or(Ok(false), Err),
             }

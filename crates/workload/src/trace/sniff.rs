@@ -3,15 +3,15 @@
 use pumice_types::Choice;
 
 use crate::error::excerpt;
-use crate::trace::column_layout::ColumnLayout;
-use crate::trace::column_request::ColumnRequest;
-use crate::trace::column_units::{TimeUnit, meaning};
+use crate::trace::columns::header::{Delimiter, Header, TableColumn};
+use crate::trace::columns::layout::ColumnLayout;
+use crate::trace::columns::request::ColumnRequest;
+use crate::trace::columns::units::{TimeUnit, meaning};
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::formats::TraceFormat;
-use crate::trace::header::{Delimiter, Header, TableColumn};
 use crate::trace::options::TraceOptions;
-use crate::trace::sample::{Likeness, Sample};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::sample::{Likeness, Sample};
+use crate::trace::record::time_scale::TimeScale;
 
 /// Bytes looked at.
 pub(super) const HEAD_BYTES: usize = 16 << 10;
@@ -76,6 +76,12 @@ fn recognise(head: &[u8]) -> Result<Reading, String> {
         None if ColumnLayout::of(None, first).is_ok() => Ok(Reading::of(TraceFormat::Csv)),
         None => {
             let (what, names) = (excerpt(first), TraceFormat::NAMES.join(", "));
+            if first.starts_with(b"#") && lines.get(1).is_some_and(|second| Header::of(second).is_some()) {
+                return Err(format!(
+                    "{what} is a comment, and names of columns follow; take the comments out, as with \
+                     grep -v '^#' FILE > NEW"
+                ));
+            }
             Err(format!(
                 "the format is not recognised from {what}; allowed are {names}; a file in one of them can be named by \
                  workload.format, and workload.columns (--columns) says which column of other text is what"

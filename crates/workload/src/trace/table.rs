@@ -1,12 +1,12 @@
 //! Which column of a table in memory is what: a program's table, or one out of a Parquet or Arrow file.
 
-use pumice_types::RequestKind;
+use pumice_types::{RequestKind, ZoneCommand};
 use serde::Serialize;
 
 use crate::error::TraceError;
-use crate::trace::column_layout::ColumnLayout;
-use crate::trace::column_units::{Operation, TRUTHS};
-use crate::trace::header::TableColumn;
+use crate::trace::columns::header::TableColumn;
+use crate::trace::columns::layout::ColumnLayout;
+use crate::trace::columns::units::{Operation, TRUTHS};
 use crate::trace::options::TraceOptions;
 use crate::trace::sniff;
 
@@ -82,5 +82,10 @@ pub(super) fn own_word(operation: Operation) -> &'static str {
         RequestKind::Write => "W",
         RequestKind::Trim => "D",
         RequestKind::Flush => "F",
+        RequestKind::Zone(ZoneCommand::Append) => "ZA",
+        RequestKind::Zone(ZoneCommand::Open) => "ZO",
+        RequestKind::Zone(ZoneCommand::Close) => "ZC",
+        RequestKind::Zone(ZoneCommand::Finish) => "ZF",
+        RequestKind::Zone(ZoneCommand::Reset) => "ZR",
     }
 }

@@ -24,7 +24,7 @@ impl TwinFacts {
         let (millions, moved, covered) = match kind {
             RequestKind::Read => (self.read_requests_m, self.read_gib, self.read_coverage_gib),
             RequestKind::Write => (self.write_requests_m, self.write_gib, self.write_coverage_gib),
-            RequestKind::Trim | RequestKind::Flush => (0.0, 0.0, 0.0),
+            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => (0.0, 0.0, 0.0),
         };
         let granules = |gib| (bytes(gib, scale) / f64::from(self.granule_bytes)).round() as u64;
         let requests = ((millions * 1e6 * scale).round() as u64).max(1);
@@ -139,7 +139,8 @@ impl RequestSource for Twin {
             Ok(offset) => offset,
             Err(misfit) => return Err(TraceError::capacity(format!("twin {}: {misfit}", self.facts.name))),
         };
-        *request = HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false, stream: 0 };
+        *request =
+            HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
         Ok(true)
     }
 

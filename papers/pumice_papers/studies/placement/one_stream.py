@@ -50,11 +50,7 @@ QUARTER = WINDOWS // 4
 
 def series(drawing: Drawing, study: str, varied: Mapping[str, Any]) -> WriteSeries:
     """The write series of the run of a study in which the given keys have the given values."""
-    runs = drawing.runs.outcomes(study)
-    found = [run for run in runs if all(run.job.varied[key] == value for key, value in varied.items())]
-    assert len(found) == 1, f"{study}: {dict(varied)} names {len(found)} runs"
-    assert found[0].document is not None, found[0].error
-    return write_series(found[0].document)
+    return write_series(drawing.runs.one(study, varied))
 
 
 def measured(drawing: Drawing, drive: str) -> list[float]:

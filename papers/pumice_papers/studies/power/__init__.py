@@ -1,1 +1,1 @@
-"""Power cuts: how long devices take to start anew, and what that costs while they run."""
+"""Power cuts: how long devices take to recover, and what that costs while they run."""

@@ -1,4 +1,4 @@
-"""Recovery time of the layers that start anew from spare areas: against size, and by what it goes into."""
+"""Recovery time of the layers that recover from spare areas: against size, and by what it goes into."""
 
 from __future__ import annotations
 

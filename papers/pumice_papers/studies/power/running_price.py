@@ -1,4 +1,4 @@
-"""What starting anew costs while the device runs: programs, capacity and RAM, against the length of a round."""
+"""What recovery costs while the device runs: programs, capacity and RAM, against the length of a round."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = {
 
 
 def own_pages(outcome: Outcome) -> float | None:
-    """Pages programmed to start anew from, for each page of the host."""
+    """Pages programmed to recover from, for each page of the host."""
     own, host = (number(outcome.document, f"flash.programs.{cause}") for cause in ("map", "host"))
     return own / host if own is not None and host else None
 

@@ -3,13 +3,14 @@ and fields of ratios (`heat`)."""
 
 from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
 from pumice.analysis.plots.heat import Field, Grid, fields
-from pumice.analysis.plots.lines import Curve, Scale, lines
+from pumice.analysis.plots.lines import Curve, Scale, line_panels, lines
 from pumice.analysis.plots.panels import panels, wear_image
-from pumice.analysis.plots.style import COLOURS, GREY, PALE, Frame, Range
+from pumice.analysis.plots.style import COLOURS, GREY, INK, PALE, Frame, Range
 
 __all__ = [
     "COLOURS",
     "GREY",
+    "INK",
     "PALE",
     "Bars",
     "Curve",
@@ -20,6 +21,7 @@ __all__ = [
     "Scale",
     "fields",
     "grouped_bars",
+    "line_panels",
     "lines",
     "panels",
     "stacked_bars",

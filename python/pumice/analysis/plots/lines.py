@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,11 +51,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Scale:
-    """How the axes count: logarithms, ticks at given values of x, and whether y begins at 0."""
+    """How the axes count: logarithms, ticks at given values of x and what stands there if not the value, and whether y
+    begins at 0."""
 
     log_x: bool = False
     log_y: bool = False
     ticks: Sequence[float] | None = None
+    tick_names: Sequence[str] = ()
     from_zero: bool = True
 
 
@@ -71,20 +73,33 @@ class _End:
 
 
 def lines(frame: Frame, curves: Sequence[Curve], path: Path, scale: Scale | None = None) -> list[Path]:
-    """Draws the curves, pale ones first. Writes `path`.png and `path`.svg."""
+    """Draws the curves, pale ones first. Writes `path`.png and `path`.svg, or `path` alone if it ends in .pdf, .png or
+    .svg."""
+    return line_panels(frame, {"": curves}, path, scale)
+
+
+def line_panels(
+    frame: Frame, panels: Mapping[str, Sequence[Curve]], path: Path, scale: Scale | None = None
+) -> list[Path]:
+    """Draws the curves of each panel beside each other, with one y axis. Files as `lines` writes them."""
     scale = scale or Scale()
     with house_style():
-        figure = blank_figure(max(5.6, 1.2 + 0.085 * len(frame.title)), 3.6)
-        axes = figure.add_subplot()
-        axes.set_title(frame.title, pad=10)
-        axes.set_ylabel(frame.y_label)
-        axes.set_xlabel(frame.x_label or "")
-        named = [_draw(axes, curve, colour) for curve, colour in _coloured(curves)]
-        reference_line(axes, frame, inside=True)
-        _set_scale(axes, scale)
+        figure = blank_figure(max(5.6 if len(panels) == 1 else 3.6 * len(panels), 1.2 + 0.085 * len(frame.title)), 3.6)
+        every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        every[0].set_ylabel(frame.y_label)
+        named = []
+        for axes, (name, curves) in zip(every, panels.items(), strict=True):
+            axes.set_title(name or frame.title, pad=10)
+            axes.set_xlabel(frame.x_label or "")
+            named.append([_draw(axes, curve, colour) for curve, colour in _coloured(curves)])
+            reference_line(axes, frame, inside=True)
+            _set_scale(axes, scale)
+        if len(panels) > 1:
+            figure.suptitle(frame.title, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         figure.draw_without_rendering()  # fixes the limits, by which names are kept apart
-        _name_ends(axes, [entry for entry in named if entry is not None])
-        return save(figure, path)
+        for axes, ends in zip(every, named, strict=True):
+            _name_ends(axes, [entry for entry in ends if entry is not None])
+        return save(figure, path, follows_theme=True)
 
 
 def _coloured(curves: Sequence[Curve]) -> list[tuple[Curve, str]]:
@@ -136,6 +151,9 @@ def _set_scale(axes: Axes, scale: Scale) -> None:
         axes.set_xticks(list(scale.ticks))
         axes.xaxis.set_minor_locator(NullLocator())
         thousands(axes.xaxis)
+        if scale.tick_names:
+            axes.set_xticklabels(list(scale.tick_names))
+            axes.set_xlim(scale.ticks[0] - 0.5, scale.ticks[-1] + 0.5)
     thousands(axes.yaxis)
 
 

@@ -2,10 +2,12 @@
 
 Each figure is written as PNG (160 dpi) and SVG beside each other. Colours are those of Okabe and
 Ito, which stay apart for colour-blind readers; series are named where they are, not in a key.
+The SVG of a line figure turns dark where its reader prefers dark.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,6 +52,18 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "pumice",  # the same figure gives the same file
     "svg.fonttype": "none",
 }
+
+#: Endings of the formats of figures, and what keeps the day out of a file: the same figure gives the same file.
+ENDINGS = (".pdf", ".png", ".svg")
+_UNDATED: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+#: Colours on a dark page: of paper, ink, frame, pale lines and grid, and of the series.
+DARK = {
+    "#FFFFFF": "#14171A", INK: "#E4E7EA", GREY: "#98A0A8", PALE: "#767E86", "#E4E4E4": "#33393F",
+    **dict(zip(COLOURS, ("#56B4E9", "#F0A830", "#2FC79B", "#E29CC4", "#8FD0F5", "#FF8B4D", "#E8DC4A", "#FFFFFF"),
+               strict=True)),
+}  # fmt: skip
 
 
 #: The least and the largest of what a bar or a point is the mean of.
@@ -124,9 +138,30 @@ def reference_line(axes: Axes, frame: Frame, *, inside: bool = False) -> None:
     )  # fmt: skip
 
 
-def save(figure: Figure, path: Path) -> list[Path]:
-    """Writes `path`.png and `path`.svg."""
-    written = [path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")]
-    files.write_with(written[0], lambda file: figure.savefig(file, format="png"))
-    files.write_with(written[1], lambda file: figure.savefig(file, format="svg", metadata={"Date": None}))
-    return written
+def save(figure: Figure, path: Path, *, follows_theme: bool = False) -> list[Path]:
+    """Writes `path`.png and `path`.svg, or `path` alone if it has an ending of `ENDINGS`.
+
+    An SVG that `follows_theme` takes the colours of `DARK` on a dark page; letters on filled areas would then be hard
+    to read, so only figures without such letters do.
+    """
+    both = [path.with_name(f"{path.name}{ending}") for ending in (".png", ".svg")]
+    wanted = [path] if path.suffix in ENDINGS else both
+    for file in wanted:
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=file.suffix[1:], metadata=_UNDATED.get(file.suffix))
+        content = drawn.getvalue()
+        if follows_theme and file.suffix == ".svg":
+            content = with_dark_colours(content.decode("utf-8")).encode("utf-8")
+        with files.atomic(file) as out:
+            out.write(content)
+    return wanted
+
+
+def with_dark_colours(svg: str) -> str:
+    """An SVG of the house style with a style sheet that gives it dark colours where its reader prefers dark."""
+    rules = "".join(
+        f'[style*="{what}: {light.lower()}"]{{{what}: {dark.lower()} !important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    )
+    return svg.replace("</style>", f"@media (prefers-color-scheme: dark) {{{rules}}}</style>", 1)

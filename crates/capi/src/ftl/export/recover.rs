@@ -1,4 +1,4 @@
-//! A layer in Rust starts anew after a power cut: what the engine gives it to read, and the new state.
+//! A layer in Rust recovers after a power cut: what the engine gives it to read, and the new state.
 
 use std::ffi::c_void;
 use std::ptr;

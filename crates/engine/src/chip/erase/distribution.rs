@@ -10,7 +10,7 @@ use super::{EraseConfig, RunningErase, learn, run_to_end};
 /// Which blocks are erased.
 #[derive(Clone, Copy, Debug)]
 pub struct DistributionRequest {
-    /// How.
+    /// Settings of the erase.
     pub config: EraseConfig,
     /// P/E cycles that each block has taken.
     pub pec: u32,

@@ -5,6 +5,7 @@
 
 mod of_collection;
 mod of_flash;
+mod of_flows;
 mod of_host;
 mod of_placement;
 mod of_power;
@@ -47,7 +48,7 @@ pub struct ResultField {
     pub text: &'static str,
     /// Workloads whose runs have it; empty if all have.
     pub workloads: &'static str,
-    /// Its value; `None` if the workload tells it.
+    /// The field's value; `None` if the workload tells it.
     value: Option<fn(&Finished) -> Value>,
 }
 
@@ -75,7 +76,8 @@ use fact_fields;
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
     let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
-    [of_run::FIELDS, of_workload::FIELDS].into_iter().chain(of_host::FIELDS).chain(of_device).flatten()
+    let of_host = of_host::FIELDS.into_iter().chain([of_flows::FIELDS]);
+    [of_run::FIELDS, of_workload::FIELDS].into_iter().chain(of_host).chain(of_device).flatten()
 }
 
 /// The document of a finished run, all but what only a wall clock knows.

@@ -1,7 +1,7 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
-use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
+use pumice_types::{MultiPlane, PartialEraseUnit, ProgramSuspension, Suspension};
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number};
@@ -61,16 +61,28 @@ fields! {
         |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies_with_programs);
     "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
         "Times an erase was suspended, in the whole run",
-        |run| count(is_suspended(run), run.scheduler().suspensions());
+        |run| count(is_suspended(run), run.scheduler().suspensions().erases);
     "flash.erase_restarts", Integer, "", "without a clock; `erase.suspension = \"off\"`",
         "Erase pulses or loops that a suspension interrupted, so that they began again",
         |run| count(is_suspended(run), run.chips().restarts.count);
+    "flash.program_suspensions", Integer, "", "without a clock; `program.suspension = \"off\"`",
+        "Times the program of a page, also of a copied one, was suspended, in the whole run",
+        |run| count(programs_are_suspended(run), run.scheduler().suspensions().programs);
     "flash.read_retries", Integer, "", "`erase.read_retry = false`",
         "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
+    "flash.units.host", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
+        "Mapping units that the host wrote, in pages that were programmed",
+        |run| count(run.maps_units(), run.counts().units.host);
+    "flash.units.gc", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
+        "Mapping units that collection moved, in pages that were programmed",
+        |run| count(run.maps_units(), run.counts().units.gc);
+    "flash.units.padding", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
+        "Mapping units without data, in pages that were programmed before they were full",
+        |run| count(run.maps_units(), run.counts().units.padding);
     "write_amplification", Number, "", "no page was programmed for the host",
-        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map` + `flash.programs.padding`) / `flash.programs.host`",
-        |run| ratio(run.counts().programs() as f64, run.counts().host_programs as f64);
+        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map` + `flash.programs.padding`) / `flash.programs.host`. By `flash.units` where mapping units are smaller than pages",
+        |run| ratio(run.counts().stored() as f64, run.counts().host_stored() as f64);
     "write_amplification_bytes", Number, "", "no byte was written",
         "Bytes of all pages programmed / `host.write.bytes`. Larger than `write_amplification` where requests do not fill their pages",
         |run| ratio(run.programmed_bytes(), run.host.metrics.write.bytes as f64);
@@ -116,6 +128,10 @@ fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
 
 fn is_suspended(run: &Finished) -> bool {
     run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off
+}
+
+fn programs_are_suspended(run: &Finished) -> bool {
+    run.config.run.timed && run.config.chip.program.suspension != ProgramSuspension::Off
 }
 
 /// Blocks whose erase failed, of its own or by order. `None`: none can fail of its own, and none was ordered to.

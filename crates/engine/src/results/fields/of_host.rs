@@ -11,8 +11,23 @@ use crate::results::Finished;
 use crate::scheduler::Phase;
 
 /// Every field of this section, in the order of the document.
-pub const FIELDS: [&[ResultField]; 9] =
-    [READS, READ_LATENCIES, WRITES, WRITE_LATENCIES, TRIMS, TRIM_LATENCIES, FLUSHES, FLUSH_LATENCIES, REQUESTS];
+pub const FIELDS: [&[ResultField]; 15] = [
+    READS,
+    READ_LATENCIES,
+    WRITES,
+    WRITE_LATENCIES,
+    TRIMS,
+    TRIM_LATENCIES,
+    FLUSHES,
+    FLUSH_LATENCIES,
+    APPENDS,
+    APPEND_LATENCIES,
+    RESETS,
+    RESET_LATENCIES,
+    FINISHES,
+    FINISH_LATENCIES,
+    REQUESTS,
+];
 
 /// Declares the latencies of a kind of request: path of their table, what its requests are called, the member of
 /// `Metrics` that has them, and what is to be added to the texts of the mean and the median.
@@ -113,6 +128,48 @@ latencies! {
 }
 
 fields! {
+    pub const APPENDS:
+    "host.append.requests", Integer, "requests", "no zone appends: then `host.append` is null",
+        "Zone appends done",
+        |run| of_zones(&run.host.metrics.append, |kind| json!(kind.requests));
+    "host.append.bytes", Integer, "bytes", "no zone appends: then `host.append` is null",
+        "Bytes of these appends",
+        |run| of_zones(&run.host.metrics.append, |kind| json!(kind.bytes));
+}
+
+latencies! {
+    pub const APPEND_LATENCIES: "host.append.latency_us", "zone appends", append,
+        "",
+        "";
+}
+
+fields! {
+    pub const RESETS:
+    "host.reset.requests", Integer, "requests", "no zones reset by requests: then `host.reset` is null",
+        "Zones reset by requests",
+        |run| of_zones(&run.host.metrics.reset, |kind| json!(kind.requests));
+}
+
+latencies! {
+    pub const RESET_LATENCIES: "host.reset.latency_us", "zones reset by requests", reset,
+        ". Done when the last erase has ended that the reset begins",
+        "";
+}
+
+fields! {
+    pub const FINISHES:
+    "host.finish.requests", Integer, "requests", "no zones finished by requests: then `host.finish` is null",
+        "Zones finished by requests",
+        |run| of_zones(&run.host.metrics.finish, |kind| json!(kind.requests));
+}
+
+latencies! {
+    pub const FINISH_LATENCIES: "host.finish.latency_us", "zones finished by requests", finish,
+        ". Done when the last page is programmed that the device fills",
+        "";
+}
+
+fields! {
     pub const REQUESTS:
     "host.iops", Number, "requests/s", "untimed, or no simulated time",
         "Measured requests / `host.simulated_s`. In an open loop that is not saturated this is the workload's rate, which does not describe the device",
@@ -141,8 +198,11 @@ fields! {
     "write_latency_breakdown_us.link", Number, "us", "`host.link_mb_per_s` and `host.overhead_us` are not given",
         "Overhead of the request and its transfer over the link",
         |run| part(run, has_link(run), run.host.metrics.write_parts.link);
+    "write_latency_breakdown_us.controller", Number, "us", "`controller.t_request_us` and `controller.t_command_us` are 0",
+        "Waiting for a core of the controller, and the core's time for the request before its first flash command",
+        |run| part(run, run.config.controller.takes_time(), run.host.metrics.write_parts.controller);
     "write_latency_breakdown_us.map", Number, "us", "the whole map is in RAM, and nothing else is written to find it again",
-        "Loading the map's entry, and waiting while the die worked for the map, or programmed what a start needs to find it again",
+        "Loading the map's entry, and waiting while the die worked for the map, or programmed what a recovery needs to find it again",
         |run| part(run, run.is_map_in_flash() || run.programs_for_map(), waited(run, Phase::Map));
     "write_latency_breakdown_us.rmw_read", Number, "us", "`host.partial_page` is `whole-page`",
         "The page's own read of the old copy before a partial write",
@@ -162,7 +222,7 @@ fields! {
 }
 
 /// Samples below which a p99.9999 would be noise.
-const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
+pub(super) const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
 
 /// A figure of trims; null without one.
 fn trim(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
@@ -174,6 +234,11 @@ fn trim(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
 fn flush(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
     let flushes = &run.host.metrics.flush;
     when(flushes.requests > 0, || figure(flushes))
+}
+
+/// A figure of a kind of command to zones; null without one.
+fn of_zones(kind: &KindMetrics, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    when(kind.requests > 0, || figure(kind))
 }
 
 /// A figure of latencies; null without a clock or a request.
@@ -197,7 +262,7 @@ fn rate(run: &Finished, amount: f64, time: Time) -> Value {
 
 fn mebibytes(run: &Finished) -> f64 {
     let metrics = &run.host.metrics;
-    (metrics.read.bytes + metrics.write.bytes) as f64 / f64::from(1 << 20)
+    (metrics.read.bytes + metrics.write.bytes + metrics.append.bytes) as f64 / f64::from(1 << 20)
 }
 
 /// The mean of a part of write latency; null without a clock, without a write, or where there is no such part.

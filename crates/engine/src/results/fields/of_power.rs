@@ -1,4 +1,4 @@
-//! Power cuts, and what starting anew took.
+//! Power cuts, and what recovery took.
 
 use pumice_ftl::{CutProtection, LogSize, Recovery};
 use pumice_types::{Geometry, Time};
@@ -26,10 +26,10 @@ fields! {
         "The longest of these",
         |run| when(is_protected(run), || json!(us(run.power.hold_up[1])));
     "power.spare_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Spare areas read to start anew. They are not among `flash.reads`",
+        "Spare areas read to recover. They are not among `flash.reads`",
         |run| of(run, run.power.reads[0]);
     "power.page_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Whole pages read to start anew: summaries of blocks, or pages of the map and of its journal. They are not among `flash.reads`",
+        "Whole pages read to recover: summaries of blocks, or pages of the map and of its journal. They are not among `flash.reads`",
         |run| of(run, run.power.reads[1]);
     "power.recovery_programs", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Pages programmed or copied before the host was served again. They are among `flash.programs`",
@@ -66,10 +66,10 @@ fields! {
         "Erases that were under way when the power was cut",
         |run| of(run, run.power.torn[1]);
     "power.unreadable_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages that failed their code when the device started anew, at each start",
+        "Pages that failed their code when the device recovered, at each recovery",
         |run| of(run, run.power.found.unreadable_pages);
     "power.abandoned_blocks", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
-        "Blocks with pages left to write that are not written further, at each start",
+        "Blocks with pages left to write that are not written further, at each recovery",
         |run| of_built_in(run, run.power.found.abandoned_blocks);
     "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Pages copied before the host was served: those whose program nothing proves to have ended, and what a layer merges",

@@ -6,7 +6,7 @@ use pumice_types::Time;
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number, Table, Text};
-use super::{ResultField, fields, ratio};
+use super::{ResultField, fields, ratio, when};
 use crate::metrics::TimeSeries;
 use crate::results::{FORMAT, Finished};
 use crate::stopping::StoppingReport;
@@ -53,8 +53,8 @@ fields! {
         "List of sentences that the user should read: scale below 1/16, a saturated run, changes that were made to a trace, keys that the user set and the run does not read (`KEY has no effect with …`)",
         |run| json!(run.warnings);
     "workload.kind", Text, "", "",
-        "The spec's `workload.kind`",
-        |run| json!(run.config.workload.kind());
+        "The spec's `workload.kind`; of flows, each kind once",
+        kinds;
     "workload.logical_blocks_written", Integer, "blocks", "",
         "Distinct logical blocks that the host wrote to, over the whole run, warm-up included",
         |run| json!(run.host.oracle.logical_blocks_written());
@@ -94,6 +94,9 @@ fields! {
     "utilisation.channel", List, "share", "entries: no simulated time",
         "List, one entry a channel: time of transfers / simulated time",
         |run| shares(run, &run.busy.1);
+    "utilisation.controller", Number, "share", "`controller.t_request_us` and `controller.t_command_us` are 0; untimed, or no simulated time",
+        "Time of the work that the cores of the controller began / (simulated time × `controller.cores`)",
+        |run| when(run.config.run.timed, || json!(run.host.cores_at_work()));
     "integrity.pages_checked", Integer, "pages", "",
         "Pages whose tag (logical page and version) was compared: every data read, the source of every copy, and with `run.check = \"integrity\"` every stored page once more at the end",
         |run| json!(run.checked().pages_checked);
@@ -157,6 +160,17 @@ fields! {
     "write_series", List, "", "`output.write_series` is absent",
         "List of windows of `output.write_series` user capacities of host data, in order: what was programmed and erased while the host wrote them",
         |run| run.controller.tally.series();
+}
+
+/// The kind of the workload, or those of all flows, each once.
+fn kinds(run: &Finished) -> Value {
+    let mut kinds: Vec<String> = Vec::new();
+    for kind in run.config.workloads().map(|workload| workload.kind().name()) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    json!(kinds.join(" + "))
 }
 
 /// Shares of the simulated time, one entry each; null without a clock.

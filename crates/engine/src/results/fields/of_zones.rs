@@ -1,9 +1,9 @@
 //! Zones.
 
-use pumice_ftl::ZoneReport;
+use pumice_ftl::{ZoneError, ZoneReport};
 use serde_json::{Value, json};
 
-use super::Type::{Integer, Number};
+use super::Type::{Integer, List, Number};
 use super::of_host::quantile;
 use super::{ResultField, fields, ratio, when};
 use crate::metrics::KindMetrics;
@@ -56,6 +56,12 @@ fields! {
     "zones.unwritten_pages", Integer, "pages", "as `zones.count`",
         "Pages of finished zones that the host had not written; those that the device filled are `flash.programs.padding`",
         |run| of_zones(run, |zones| json!(zones.counters.unwritten_pages));
+    "zones.refused_requests", Integer, "requests", "`ftl.zns.interface` is not `zones`",
+        "Requests that a zone refused; they count as nothing else",
+        |run| refused(run, |refused| json!(refused.iter().sum::<u64>()));
+    "zones.errors", List, "", "`ftl.zns.interface` is not `zones`",
+        "List, one entry a status with which zones refused requests: `error` as the standard names it, and `requests`",
+        |run| refused(run, errors);
     "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no reset that erases at once",
         "Time from a Reset Zone that erases at once until its last erase has ended",
         |run| time(run, &run.controller.zone_times.reset, |times| json!(times.mean_us()));
@@ -92,6 +98,17 @@ fields! {
     "zones.write_amplification.device", Number, "", "as `zones.count`, or no page was written",
         "Pages that the device programs / pages that the host writes to zones. The product of both is `write_amplification`",
         |run| of_zones(run, |zones| ratio(run.counts().programs() as f64, written(zones)));
+}
+
+/// What a field says of the requests that zones refused; null where the host does not address zones.
+fn refused(run: &Finished, value: impl FnOnce(&[u64]) -> Value) -> Value {
+    when(run.config.ftl.has_host_zones(), || value(&run.host.metrics.refused))
+}
+
+/// The errors that occurred, each with its requests.
+fn errors(refused: &[u64]) -> Value {
+    let counted = ZoneError::ALL.iter().zip(refused).filter(|(_, requests)| **requests > 0);
+    counted.map(|(error, requests)| json!({ "error": error.name(), "requests": requests })).collect()
 }
 
 /// A value of the run's zones; null without zones.

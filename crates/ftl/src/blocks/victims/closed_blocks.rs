@@ -165,7 +165,7 @@ impl ClosedBlocks {
         None
     }
 
-    /// Of each count of valid pages the block that has been unchanged longest, with the share of its valid
+    /// The block that has been unchanged longest, for each count of valid pages, with the share of its valid
     /// pages and the plane's time when it came to that count.
     pub fn oldest_by_count(&mut self) -> impl Iterator<Item = (u32, f64, u64)> {
         let lists = self.lowest..self.lists.count();

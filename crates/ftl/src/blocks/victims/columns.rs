@@ -99,7 +99,7 @@ pub struct PlaneColumns {
     /// For each count of valid pages the closed block that has been unchanged longest, or [`NO_BLOCK`]; empty until it
     /// is asked for.
     oldest: Arc<[AtomicU32]>,
-    /// Their ages as the bits of floating-point numbers; zero where there is none.
+    /// Ages of these blocks as the bits of floating-point numbers; zero where there is none.
     ages: Arc<[AtomicU64]>,
     /// No count below this one has had a block when they were last shown.
     shown_from: usize,

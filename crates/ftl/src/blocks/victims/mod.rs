@@ -16,7 +16,7 @@ pub use closed_blocks::ClosedBlocks;
 
 /// A victim policy. It sees the closed blocks of one plane and names one of them.
 pub trait VictimRule: Copy {
-    /// Its own keys.
+    /// Keys of this policy alone.
     type Keys: Keys + Clone + std::fmt::Debug + PartialEq;
 
     /// Whether it asks for the order in which blocks were closed ([`ClosedBlocks::first_closed`]).

@@ -22,7 +22,7 @@ use crate::seam::{
 pub struct PluginKeys {
     /// The plug-in, which is given with a spec and not in it.
     pub layer: Option<OwnLayer>,
-    /// Its keys.
+    /// Values of the plug-in's keys.
     pub values: Values,
 }
 
@@ -147,7 +147,7 @@ impl Layer for Plugged {
         restart: &mut Restart,
     ) -> Result<(Plugged, RecoveryCounts), FtlError> {
         let (own, device) = Plugged::asked_for(parts, keys)?;
-        plugged_recovery::start_anew(own, device, parts, keys, restart)
+        plugged_recovery::recover_layer(own, device, parts, keys, restart)
     }
 
     fn build(parts: &LayerParts, keys: &PluginKeys, target: &mut dyn FillTarget) -> Result<Plugged, FtlError> {

@@ -1,4 +1,4 @@
-//! A plug-in starts anew after a power cut. What it asks the chips and what it plans is checked here.
+//! A plug-in recovers after a power cut. What it asks the chips and what it plans is checked here.
 
 use std::collections::BTreeSet;
 
@@ -70,8 +70,8 @@ impl SpareAreas for ReadByPlugin<'_> {
     }
 }
 
-/// Lets a plug-in start anew, and takes over what it plans.
-pub(super) fn start_anew(
+/// Lets a plug-in recover, and takes over what it plans.
+pub(super) fn recover_layer(
     own: &OwnLayer,
     device: PluginDevice,
     parts: &LayerParts,
@@ -93,7 +93,7 @@ pub(super) fn start_anew(
     let mut plugged = Plugged::at_work(own.clone(), layer, device, parts, keys)?;
     plugged.counters = restart.counters;
     if let Some(command) = plan.commands.iter().find(|command| !may_start_with(command)) {
-        return Err(own.fault(format!("planned {:?} to start anew with; allowed: copies and erases", command.op)));
+        return Err(own.fault(format!("planned {:?} to recover with; allowed: copies and erases", command.op)));
     }
     plugged.take(&plan)?;
     let counts = RecoveryCounts {

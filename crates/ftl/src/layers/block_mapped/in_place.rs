@@ -9,7 +9,7 @@ use crate::plan::{FtlError, MergeKind};
 /// A merge that was decided.
 #[derive(Clone, Copy, Debug)]
 pub struct InPlaceMerge<'a> {
-    /// How.
+    /// Kind of the merge.
     pub kind: MergeKind,
     /// Logical block, counted in its plane.
     pub logical: u32,

@@ -68,7 +68,7 @@ pub struct Step<'a> {
 pub struct PlanePlace {
     /// The plane.
     pub plane: PlaneId,
-    /// Its turn.
+    /// Place of the plane in the order in which units are dealt out.
     pub turn: u32,
     /// Planes of the device.
     pub planes: u32,
@@ -106,7 +106,7 @@ pub struct PlaneBook {
     words: usize,
     /// Local page to physical page of the plane: 0 as filled, else that page + 1.
     to_physical: Vec<u32>,
-    /// And back.
+    /// Physical page of the plane to local page, in the same coding as `to_physical`.
     to_local: Vec<u32>,
     valid: Vec<u64>,
     programmed: Vec<u64>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::recovery::{KeptBlock, KeptUnit, Salvage, UnitShape};
+use crate::recovery::{KeptBlock, KeptUnit, UnitRecovery, UnitShape};
 use crate::seam::{Conduct, Figures, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
@@ -109,16 +109,16 @@ impl<F: PlaneFtl> Striped<F> {
         let geometry = config.geometry;
         let shape = UnitShape { geometry, blocks: config.unit_blocks, in_place: F::IN_PLACE };
         let mut ftl = Striped::new(config, bad_blocks, plane);
-        let mut salvage = Salvage::new(shape, bad_blocks);
+        let mut recovery = UnitRecovery::new(shape, bad_blocks);
         let planes = ftl.planes.len() as u32;
         for die in (0..geometry.dies()).map(DieId) {
-            for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
+            for KeptUnit { unit, blocks, .. } in recovery.die(die, restart)? {
                 let plane = &mut ftl.planes[(unit % planes) as usize];
                 blocks.iter().for_each(|kept| plane.book_mut().adopt(kept));
                 plane.adopt_kept(unit / planes, &blocks);
             }
         }
-        let Salvage { pool, proofs, counts, .. } = salvage;
+        let UnitRecovery { pool, proofs, counts, .. } = recovery;
         ftl.shared = Shared::found(pool, proofs, restart.counters);
         Ok((ftl, counts))
     }

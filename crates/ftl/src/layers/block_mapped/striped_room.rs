@@ -16,14 +16,14 @@ pub struct Room<'a> {
     pub spec: &'a LayerSpec<'a>,
     /// Logical blocks that share their blocks: those of a superblock, or one.
     pub unit_blocks: u32,
-    /// Free blocks a plane that only merges take, and starting anew.
+    /// Free blocks a plane that only merges take, and recovery.
     pub merge_blocks: u32,
     /// Fewest U-blocks with which the layer works.
     pub u_blocks_min: u32,
 }
 
 impl<'a> Room<'a> {
-    /// Single logical blocks, one block to merge into and what starting anew needs, and at least one U-block.
+    /// Single logical blocks, one block to merge into and what recovery needs, and at least one U-block.
     pub fn of_blocks(spec: &'a LayerSpec<'a>) -> Room<'a> {
         Room { spec, unit_blocks: 1, merge_blocks: 1 + recovery::reserve(spec), u_blocks_min: 1 }
     }

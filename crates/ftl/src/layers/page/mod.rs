@@ -13,6 +13,7 @@
 
 mod collect;
 mod map;
+mod open_pages;
 mod recovery;
 mod spec;
 mod streams;
@@ -25,8 +26,8 @@ use crate::blocks::reclaim_units::UnitId;
 use crate::blocks::wear::Wear;
 use crate::plan::{FtlError, GcCounters, Plan};
 use crate::seam::{
-    Conduct, DurableTrims, Figures, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement, Streams,
-    TranslationLayer,
+    Conduct, DurableTrims, Figures, GatheredUnits, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement,
+    Streams, TranslationLayer,
 };
 use collect::neighbours::Disturbs;
 pub use collect::neighbours::Neighbours;
@@ -41,6 +42,7 @@ use map::map_log::MapLog;
 use map::page_maps::PageMaps;
 use map::trim_map::TrimMap;
 pub use map::trim_map::TrimShape;
+use open_pages::OpenPages;
 pub use spec::config::{Allocation, GcMode, GcPlanes, HotCold, PageConfig};
 pub use spec::page_spec::{Leveling, OpenBlocks, PageKeys, Separation};
 pub use streams::handles::{CollectedPlace, Handles, Isolation};
@@ -54,12 +56,14 @@ pub struct PageFtl {
     pool: BlockPool,
     free: FreeUnits,
     planes: Vec<Plane>,
+    /// Pages in which mapping units gather, if units are smaller than pages.
+    gathering: Option<Box<OpenPages>>,
     plane_pages_max: u64,
     next_plane: usize,
     translation: Option<Translation>,
-    /// The map and its journal in flash, if the device starts anew from them.
+    /// The map and its journal in flash, if the device recovers from them.
     log: Option<Box<MapLog>>,
-    /// What is trimmed, if the device starts anew from spare areas.
+    /// What is trimmed, if the device recovers from spare areas.
     trims: Option<Box<TrimMap>>,
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
@@ -96,6 +100,7 @@ impl PageFtl {
             free,
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(config.victims(plane))).collect(),
+            gathering: OpenPages::new(&geometry).map(Box::new),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
             recent: match config.hot_cold {
@@ -153,6 +158,11 @@ impl PageFtl {
     /// The plane of a write: the page's own, or the next in turn that can take another valid page.
     #[inline]
     fn choose_plane(&mut self, lpn: Lpn) -> Result<PlaneId, FtlError> {
+        if self.config.geometry.units_per_page > 1
+            && let Some(plane) = self.plane_of_unit(lpn)
+        {
+            return Ok(plane);
+        }
         if self.config.allocation == Allocation::Static {
             return Ok(self.config.order[lpn.index() % self.config.order.len()]);
         }
@@ -182,6 +192,7 @@ impl PageFtl {
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
         self.write_down_before_erase(plan);
+        let first = plan.commands.len();
         match &self.config.units.neighbours {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
             Neighbours::Leaves(rule) => {
@@ -191,6 +202,7 @@ impl PageFtl {
                 plan.push(FlashCommand::sub_block_erase(block, units));
             }
         }
+        self.gather(self.config.geometry.plane_of(block), first, plan);
         let blank = self.free.of(block);
         self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
@@ -244,7 +256,7 @@ impl PageFtl {
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream.index()].is_some();
-        let (target, sequence) = self.next_page(plane, stream)?;
+        let (target, sequence) = self.next_page(plane, stream, plan)?;
         self.proofs.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
@@ -254,7 +266,9 @@ impl PageFtl {
         self.place(lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(lpn);
+        let first = plan.commands.len();
         program(target, sequence, plan);
+        self.gather(plane, first, plan);
         self.end_page(plane, stream, target.page, plan);
         if let Some(free) = free_before {
             let taken = free - self.free_units(plane);
@@ -281,7 +295,9 @@ impl TranslationLayer for PageFtl {
     /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
         let Some(page) = self.locate(lpn) else { return false };
-        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        if !self.is_in_ram(page) {
+            plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        }
         true
     }
 
@@ -289,6 +305,9 @@ impl TranslationLayer for PageFtl {
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         let page = self.locate_stored(lpn)?;
+        if let Some(gathering) = &self.gathering {
+            return Some(gathering.source_of(page, self.config.geometry.plane_of(page.block)));
+        }
         Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 
@@ -309,6 +328,10 @@ impl TranslationLayer for PageFtl {
     fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         let first = plan.commands.len();
         self.collect_step(die, plan)?;
+        // A unit that goes into a page with others may need no command.
+        while self.gathering.is_some() && plan.commands.len() == first && self.has_job(die) {
+            self.collect_step(die, plan)?;
+        }
         self.translate(plan, first);
         Ok(())
     }
@@ -316,7 +339,10 @@ impl TranslationLayer for PageFtl {
     /// Pages of the log and trim pages may lie on other dies than the access behind which they are written.
     fn conduct(&self) -> Conduct {
         Conduct {
-            spans_dies: self.translation.is_some() || self.log.is_some() || self.trims.is_some(),
+            spans_dies: self.translation.is_some()
+                || self.log.is_some()
+                || self.trims.is_some()
+                || self.gathering.is_some(),
             holds_die: self.config.gc_mode == GcMode::Blocking,
             works_when_idle: self.config.gc_mode.works_in_steps(),
             ..Conduct::default()
@@ -350,6 +376,12 @@ impl TranslationLayer for PageFtl {
 
     #[inline]
     fn durable_trims(&mut self) -> Option<&mut dyn DurableTrims> {
+        Some(self)
+    }
+
+    #[inline]
+    fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
+        self.gathering.as_ref()?;
         Some(self)
     }
 

@@ -1,7 +1,7 @@
 //! PBE, a comparator of PEN (FAST'18 §6.2.3): partial blocks that the chip isolates from each other (US 9,286,989).
 //!
 //! Built: the NFTL on chips whose partial erases disturb nothing, and that lose a share of their blocks for it.
-//! Over-provisioning, fill and threshold are shares of the blocks that are left. After a power cut it starts anew as the
+//! Over-provisioning, fill and threshold are shares of the blocks that are left. After a power cut it recovers as the
 //! NFTL does, with the same spare areas; it has no disturb counters to lose.
 
 use pumice_types::key::{When, float};

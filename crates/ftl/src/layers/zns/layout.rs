@@ -25,7 +25,7 @@ pub struct LayoutConfig {
 /// One erase unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseUnitId {
-    /// Its block.
+    /// Block of the erase unit.
     pub block: BlockId,
     /// Which of the block's units.
     pub unit: u8,
@@ -246,6 +246,7 @@ mod tests {
             pages_per_block: units.pages_per_block(),
             page_bytes: 4096,
             spare_bytes: 64,
+            units_per_page: 1,
         };
         // The first block of every plane is bad.
         let good = (0..4).map(|plane| (1..6).map(|block| geometry.block(PlaneId(plane), block)).collect());

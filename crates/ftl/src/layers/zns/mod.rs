@@ -7,6 +7,7 @@
 
 mod clean;
 mod device;
+mod host_zones;
 pub mod layout;
 mod maps;
 pub mod state;
@@ -21,7 +22,8 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneI
 
 use crate::plan::{FtlError, GcCounters, InitialBlock, Plan};
 use crate::seam::{
-    Conduct, Figures, LookAhead, MemoryUse, TranslationLayer, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+    Conduct, Figures, HostZones, LookAhead, MemoryUse, TranslationLayer, ZoneOperation, ZoneOperations, ZoneReport,
+    whole_share,
 };
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
@@ -29,6 +31,7 @@ pub use device::erase::UnitKind;
 use device::erase::Work;
 use device::{DeviceRules, ZonedDevice};
 pub use device::{FinishFill, ResetTime, ZoneMapping};
+pub use host_zones::ZoneInterface;
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
 use state::{ZoneLimits, ZoneTable};
@@ -40,6 +43,8 @@ const ENTRY_BYTES: u64 = 4;
 /// Settings of a zoned device and its host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZnsConfig {
+    /// The addresses that requests have.
+    pub interface: ZoneInterface,
     /// Where zones lie.
     pub layout: LayoutConfig,
     /// How its units are erased.
@@ -224,6 +229,10 @@ impl Zns {
 
 impl TranslationLayer for Zns {
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        match self.config.interface {
+            ZoneInterface::Log => {}
+            ZoneInterface::Zones => return self.write_to_zone(lpn, version, plan),
+        }
         self.clean_for_write(plan)?;
         let placed = self.append(0, false, plan)?;
         self.maps.place(lpn, version, placed.place, &self.zoned.layout);
@@ -281,6 +290,14 @@ impl TranslationLayer for Zns {
     #[inline]
     fn look_ahead(&self) -> Option<&dyn LookAhead> {
         Some(self)
+    }
+
+    #[inline]
+    fn host_zones(&mut self) -> Option<&mut dyn HostZones> {
+        match self.config.interface {
+            ZoneInterface::Log => None,
+            ZoneInterface::Zones => Some(self),
+        }
     }
 
     #[inline]

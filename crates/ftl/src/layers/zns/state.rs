@@ -90,7 +90,7 @@ pub struct ZoneTable {
 }
 
 impl ZoneTable {
-    /// So many empty zones of `capacity` pages that can be written, `size` pages apart.
+    /// A table of `zones` empty zones of `capacity` pages that can be written, `size` pages apart.
     pub fn new(zones: u32, [capacity, size]: [u32; 2], limits: ZoneLimits) -> ZoneTable {
         debug_assert!(0 < capacity && capacity <= size, "a zone's capacity is at most its size");
         ZoneTable {
@@ -187,6 +187,35 @@ impl ZoneTable {
             self.enter(zone, ZoneState::Full);
         }
         Ok(Written { at: written, was_empty: state == ZoneState::Empty, fills, closed })
+    }
+
+    /// Checks a write of `pages` pages of a zone from page `at` on, and changes nothing.
+    ///
+    /// # Errors
+    /// As [`ZoneTable::write`].
+    pub fn check_write(&self, zone: u32, at: u32, pages: u32) -> Result<(), ZoneError> {
+        self.check_writable(zone)?;
+        if at != self.written(zone) {
+            return Err(ZoneError::ZoneInvalidWrite);
+        }
+        if pages > self.capacity - at {
+            return Err(ZoneError::ZoneBoundaryError);
+        }
+        match self.state(zone).is_open() {
+            true => Ok(()),
+            false => self.check_opening(zone),
+        }
+    }
+
+    /// Checks whether an empty or closed zone can be opened.
+    fn check_opening(&self, zone: u32) -> Result<(), ZoneError> {
+        if !self.state(zone).is_active() && self.active >= self.limits.active {
+            return Err(ZoneError::TooManyActiveZones);
+        }
+        match self.open < self.limits.open || !self.implicit.is_empty() {
+            true => Ok(()),
+            false => Err(ZoneError::TooManyOpenZones),
+        }
     }
 
     /// Checks a read of `pages` pages of a zone from page `at` on. Pages that are not written may be read.
@@ -335,13 +364,8 @@ impl ZoneTable {
     /// Opens an empty or closed zone. Where no open resource is left the controller closes the zone that was
     /// implicitly opened first, as the standard lets it.
     fn open_as(&mut self, zone: u32, state: ZoneState) -> Result<Option<u32>, ZoneError> {
-        if !self.state(zone).is_active() && self.active >= self.limits.active {
-            return Err(ZoneError::TooManyActiveZones);
-        }
-        let closed = match self.open < self.limits.open {
-            true => None,
-            false => Some(*self.implicit.first().ok_or(ZoneError::TooManyOpenZones)?),
-        };
+        self.check_opening(zone)?;
+        let closed = if self.open < self.limits.open { None } else { self.implicit.first().copied() };
         if let Some(closed) = closed {
             self.enter(closed, ZoneState::Closed);
         }

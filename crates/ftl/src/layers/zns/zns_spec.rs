@@ -1,12 +1,13 @@
 //! Zones as a spec asks for them.
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
+use pumice_types::refusal::{needs, quoted};
 use pumice_types::{Geometry, Lpn, MultiPlane, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::state::ZoneLimits;
 use super::zone_recovery::{RESERVE, SPARE_BYTES};
-use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
+use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneInterface, ZoneMapping, ZoneVictim};
 use crate::plan::{EraseUnit, FillTarget, FtlError, ZoneError};
 use crate::seam::{
     Facts, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, typed_share, whole_share,
@@ -18,9 +19,14 @@ const STREAMS_MAX: i64 = 64;
 /// Source of the limits of open and active zones.
 const ZN540: &str = "Western Digital ZN540 as zbd reports it (github.com/johnramsden/gczns)";
 
+/// The host keeps a log on the zones.
+const OF_LOG: When = When::Is("ftl.zns.interface", &["log"]);
+
 keys! {
     /// Keys of zones alone.
     pub struct ZnsKeys in "ftl.zns" {
+        interface: ZoneInterface = "\"log\"", ANY, "", CHOSEN, When::Always,
+            "zns: whose addresses requests have. log: those of a log that the host keeps on the zones, so that every workload runs. zones: those of the zones, laid end to end without gaps: the host writes each from its start to its end, appends, finishes and resets; what a zone refuses is counted.";
         zone_planes: Option<u32> = "", int(1, COUNT_MAX), "planes", "all planes of the device", When::Always,
             "zns: planes that a zone is striped over, a divisor of the device's. At a scale at which they do not divide the planes that are left, the largest number that divides both.";
         unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
@@ -37,16 +43,29 @@ keys! {
             "zns: most zones open or closed at once (maximum active resources).";
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
             "zns: when the units of a zone that was reset are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, and those left when the zone is next written.";
-        finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, When::Always,
+        finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
             "zns: the host finishes a zone when it has written this share of its capacity, at least one page. 1: it writes every zone to its end.";
         finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
             "zns: what the device programs when a zone is finished that is not full. pad: all pages that were not written. pad-units: those of the erase units that hold something. leave: none.";
-        streams: u32 = "2", int(1, STREAMS_MAX), "zones", CHOSEN, When::Always,
+        streams: u32 = "2", int(1, STREAMS_MAX), "zones", CHOSEN, OF_LOG,
             "zns: streams of the host's log, each with a zone of its own, at most max_active. What its users write goes to the first; data that cleaning moves goes to the stream behind the one that it comes from, so that data lies with data that has lived as long.";
-        cleaning: ZoneVictim = "\"greedy\"", ANY, "", CHOSEN, When::Always,
+        cleaning: ZoneVictim = "\"greedy\"", ANY, "", CHOSEN, OF_LOG,
             "zns: which full zone the host cleans. greedy: the one with the fewest valid pages. cost-benefit: the one with the largest (1 - u) * age / (1 + u), u the share of valid pages.";
-        pace: CleaningPace = "\"paced\"", ANY, "", CHOSEN, When::Always,
+        pace: CleaningPace = "\"paced\"", ANY, "", CHOSEN, OF_LOG,
             "zns: how fast the host cleans once few zones are empty (ftl.gc_free_threshold). paced: with each page written, as many pages as win room for one. whole-zone: a whole zone before the page that is written.";
+    }
+}
+
+impl ZnsKeys {
+    /// Pages of a zone on a device of this shape, if requests have the addresses of zones.
+    pub(crate) fn host_zone_pages(&self, geometry: &Geometry) -> Option<u32> {
+        let planes = geometry.planes();
+        let width = greatest_common_divisor(self.zone_planes.unwrap_or(planes), planes);
+        let pages = width * self.units_per_plane * u32::from(geometry.pages_per_block);
+        match self.interface {
+            ZoneInterface::Log => None,
+            ZoneInterface::Zones => Some(pages),
+        }
     }
 }
 
@@ -136,6 +155,7 @@ impl Layer for Zns {
     const FACTS: Facts = Facts {
         reads: &["over_provisioning", "gc_free_threshold"],
         recoveries: &[Recovery::Off, Recovery::Scan],
+        keeps_blocks: true,
         gives_up_trimmed: true,
         reports: Reports::VICTIMS,
         ..Facts::PLAIN
@@ -154,8 +174,13 @@ impl Layer for Zns {
         check_shape(spec, keys, &geometry)?;
         check_size(spec, keys, &geometry)?;
         check_limits(keys)?;
-        check_recovery(spec, keys)?;
-        check_room(spec, keys, &geometry)
+        match keys.interface {
+            ZoneInterface::Log => {
+                check_recovery(spec, keys)?;
+                check_room(spec, keys, &geometry)
+            }
+            ZoneInterface::Zones => check_host_zones(spec, keys, &geometry),
+        }
     }
 
     fn capacity(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<u32, String> {
@@ -181,6 +206,10 @@ impl Layer for Zns {
 
 /// Logical pages of the host: those that over-provisioning leaves, as far as its log has room for them.
 fn user_pages(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> u32 {
+    if keys.interface == ZoneInterface::Zones {
+        let layout = layout(spec, keys, geometry);
+        return layout.zones(zone_blocks(spec, keys)) * layout.capacity();
+    }
     let room = ZoneRoom::new(spec, keys, &layout(spec, keys, geometry)).pages_max();
     spec.pages_for_host(geometry).min(room as u32)
 }
@@ -190,6 +219,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
     let layout = layout(spec, keys, geometry);
     let room = ZoneRoom::new(spec, keys, &layout);
     ZnsConfig {
+        interface: keys.interface,
         units: unit_kind(parts, keys),
         mapping: keys.mapping,
         zone_size: zone_size(keys, geometry, room.capacity) as u32,
@@ -210,7 +240,10 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
 /// Pages from the start of a zone to that of the next.
 fn zone_size(keys: &ZnsKeys, geometry: &Geometry, capacity: u32) -> u64 {
     let given = keys.zone_size_kib.map(|kib| kib.saturating_mul(1024) / u64::from(geometry.page_bytes));
-    given.unwrap_or(u64::from(capacity).next_power_of_two())
+    given.unwrap_or(match keys.interface {
+        ZoneInterface::Log => u64::from(capacity).next_power_of_two(),
+        ZoneInterface::Zones => u64::from(capacity),
+    })
 }
 
 /// Refuses zones that are no stripes of the device.
@@ -274,6 +307,25 @@ fn check_limits(keys: &ZnsKeys) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses what a host that addresses zones cannot have.
+fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), String> {
+    let capacity = u64::from(layout(spec, keys, geometry).capacity()) * u64::from(geometry.page_bytes);
+    let recovery = spec.shared.recovery;
+    let is_gapless = keys.zone_size_kib.is_none_or(|kib| kib.checked_mul(1024) == Some(capacity));
+    let size = || format!("{:?}", keys.zone_size_kib.unwrap_or_default());
+    let no_gaps = format!("a ftl.zns.zone_size_kib of its capacity, {}", capacity / 1024);
+    needs(
+        "ftl.zns.interface = \"zones\"",
+        [
+            (keys.mapping != ZoneMapping::Fixed, "ftl.zns.mapping = \"fixed\"", quoted(keys.mapping)),
+            (keys.unit != EraseUnit::Block, "ftl.zns.unit = \"block\"", quoted(keys.unit)),
+            (!is_gapless, &no_gaps, size()),
+            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
+            (spec.initial.age_writes > 0.0, "initial.age_writes = 0", spec.initial.age_writes.to_string()),
+        ],
+    )
 }
 
 /// Refuses zones that cannot be found again after a power cut.

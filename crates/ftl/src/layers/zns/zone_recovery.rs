@@ -1,4 +1,4 @@
-//! Zones and their host start anew after a power cut: the spare area of every page that is written is read.
+//! Zones and their host recover after a power cut: the spare area of every page that is written is read.
 //!
 //! A spare area holds the logical page and the number of the program, which the host gives with its data. A page that
 //! is moved gets a new number, so of each logical page the largest number counts.
@@ -14,8 +14,8 @@
 //! its program was cut, what counted before it is still sound: an erase waits for all programs that were decided
 //! before it. That older page is the *fallback*. No zone with a fallback is erased before the suspects are moved.
 //!
-//! Every move takes a page of an empty zone, and each start opens one. So the device keeps [`RESERVE`] zones that only
-//! moves may open, and cleans until it has them again before the host is served.
+//! Every move takes a page of an empty zone, and each recovery opens one. So only moves may open [`RESERVE`] of the
+//! zones, and the host cleans until it has them again before the host is served.
 //!
 //! Lost: which stream wrote a zone, so that of all zones counts as the first one; and how many pages were written since a
 //! zone was full, which is counted in numbers of programs again.
@@ -50,20 +50,20 @@ struct FoundZonePage {
 #[derive(Clone, Copy)]
 pub(super) struct FoundUnit {
     pub(super) block: BlockId,
-    /// Its place in the zone.
+    /// Place of the unit in the zone.
     pub(super) place: u32,
-    /// Its pages up to the last one that is not blank.
+    /// Pages of the unit up to the last one that is not blank.
     pub(super) pages: u32,
 }
 
 /// What was found of a zone.
 #[derive(Clone, Default)]
 pub(super) struct FoundZone {
-    /// Its pages up to the last one that is not blank.
+    /// Pages of the zone up to the last one that is not blank.
     pub(super) end: u32,
     /// The largest number in it.
     pub(super) last: u64,
-    /// Its blocks that are not blank.
+    /// Erase units of the zone that are not blank.
     pub(super) units: Vec<FoundUnit>,
 }
 
@@ -71,14 +71,14 @@ pub(super) struct FoundZone {
 pub(super) struct ZoneSurvey {
     pages: Vec<FoundZonePage>,
     pub(super) zones: Vec<FoundZone>,
-    /// Of each area in which a cut meets one operation at most, the largest number and its page, if that is data.
+    /// The largest number and its page, if that is data, in each area in which a cut meets one operation at most.
     last: Vec<(u64, Option<usize>)>,
     counts: RecoveryCounts,
 }
 
 /// Which pages count.
 struct Counting {
-    /// Of each logical page that is stored, its page among those found.
+    /// The stored page of each logical page, among those found.
     pages: Vec<usize>,
     /// Pages of stored logical pages that may be unfinished.
     suspects: Vec<usize>,

@@ -28,7 +28,7 @@ impl Pattern for UniformAccess {
     }
 }
 
-/// So many slots.
+/// A law that draws each slot with equal probability.
 #[derive(Debug)]
 pub struct UniformLaw {
     slots: u64,

@@ -2,11 +2,11 @@
 //! offset and length in bytes and the time in microseconds since 1970.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, letter, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::{Likeness, is_letter};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, letter, size, span};
+use crate::trace::record::sample::{Likeness, is_letter};
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "an Alibaba",
@@ -40,6 +40,7 @@ impl LineFormat for Alibaba {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &[
             "419,W,8792731648,16384,1577808144360767\n",
             "device_id,opcode,offset,length,timestamp\n419,W,8792731648,16384,1577808144360767\n",

@@ -10,11 +10,11 @@ use pumice_types::RequestKind;
 
 use crate::error::excerpt;
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, device_numbers, sectors};
-use crate::trace::format::{FormatFacts, LineFormat, no_other_name};
+use crate::trace::formats::format::{FormatFacts, LineFormat, no_other_name};
+use crate::trace::record::fields::{Cursor, device_numbers, sectors};
+use crate::trace::record::sample::{Likeness, Sample};
+use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{Durability, OtherLine, ParsedLine};
-use crate::trace::sample::{Likeness, Sample};
-use crate::trace::time_scale::TimeScale;
 
 /// The fields in front of an action's own.
 const HEAD: ColumnTable = ColumnTable {
@@ -60,6 +60,7 @@ impl LineFormat for BlkParse {
         columns: None,
         trims: true,
         flushes: true,
+        zones: false,
         examples: &[
             "  8,16   3        5     0.000026421  3645  D   R 4938888 + 256 [java]\n",
             "Input file sda.blktrace.0 added\n  8,0    0        2     0.000001000  3645  D   W 4938888 + 8 [java]\n",

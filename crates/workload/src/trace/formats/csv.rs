@@ -3,19 +3,19 @@
 //! Fields are parted by commas, semicolons, tabs, bars or blanks; line 1 decides which. Columns that tell nothing of a
 //! request are ignored. A flush's offset and size say nothing.
 
-use pumice_types::RequestKind;
+use pumice_types::{RequestKind, ZoneCommand};
 
 use crate::error::{counted, excerpt};
-use crate::trace::column_layout::ColumnLayout;
-use crate::trace::column_request::ColumnRequest;
-use crate::trace::column_units::{Operation, TimeUnit, truth};
 use crate::trace::columns::Role;
-use crate::trace::fields::{Cursor, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::columns::layout::ColumnLayout;
+use crate::trace::columns::request::ColumnRequest;
+use crate::trace::columns::units::{Operation, TimeUnit, truth};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::record::fields::{Cursor, size, span};
+use crate::trace::record::sample::Likeness;
+use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{Durability, OtherLine, ParsedLine};
-use crate::trace::sample::Likeness;
 use crate::trace::table::own_word;
-use crate::trace::time_scale::TimeScale;
 
 /// The parser. Line 1 says which column is what.
 #[derive(Default)]
@@ -73,6 +73,7 @@ impl LineFormat for Csv {
         columns: None,
         trims: true,
         flushes: true,
+        zones: true,
         examples: &[
             "time_ns,op,offset_bytes,size_bytes\n0,W,4096,512\n",
             "size_sectors;Timestamp (s);offset_sectors;is_write\n8;0.5;16;1\n",
@@ -152,9 +153,17 @@ fn read<'a>(layout: &ColumnLayout, spans: &[(usize, usize)], line: &'a [u8]) -> 
     if operation.kind == RequestKind::Flush {
         return Ok(ParsedLine::flush(time, volume));
     }
-    let scaled = |(column, grain): (usize, u64)| number(field(column), 0).and_then(|count| count.checked_mul(grain));
+    let scaled = |(column, grain): (usize, u64)| address(field(column)).and_then(|count| count.checked_mul(grain));
     let offset = scaled(layout.offset).ok_or(Fault::Offset)?;
-    let bytes = scaled(layout.size).and_then(size).ok_or(Fault::Size)?;
+    // What a command to a zone that has no data says of a length counts for nothing; one byte stands for its place.
+    let bytes = match operation.kind {
+        RequestKind::Zone(command) if command != ZoneCommand::Append => {
+            scaled(layout.size).map(|_| 1).ok_or(Fault::Size)?
+        }
+        RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {
+            scaled(layout.size).and_then(size).ok_or(Fault::Size)?
+        }
+    };
     let extent = span(offset, bytes).ok_or(Fault::End)?;
     let durability = Durability { fua: operation.fua || is_marked, preflush: false };
     let stream = match layout.stream {
@@ -178,14 +187,38 @@ fn number(field: &[u8], decimals: usize) -> Option<u64> {
     at.end().and(value)
 }
 
-/// Times in this unit that are allowed.
-fn allowed_times(unit: TimeUnit) -> String {
-    match unit.decimals() {
+/// A whole number, in digits or as `0x` and hexadecimal digits.
+#[inline]
+fn address(field: &[u8]) -> Option<u64> {
+    number(field, 0).or_else(|| hexadecimal(field))
+}
+
+#[cold]
+fn hexadecimal(field: &[u8]) -> Option<u64> {
+    let digits = field.strip_prefix(b"0x").or_else(|| field.strip_prefix(b"0X"))?;
+    let is_plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    is_plain.then(|| std::str::from_utf8(digits).ok()).flatten().and_then(|text| u64::from_str_radix(text, 16).ok())
+}
+
+/// What to do with dates, which are no numbers.
+fn if_dates(field: &[u8]) -> &'static str {
+    let dashes = field.iter().filter(|&&byte| byte == b'-').count();
+    if dashes < 2 || !field.contains(&b':') {
+        return "";
+    }
+    "; dates are no numbers: give them as seconds since any instant, or as a table whose column is a time \
+     (in Python: requests=table with pandas.to_datetime)"
+}
+
+/// Times in this unit that are allowed, where the field at this place of a line was found.
+fn allowed_times(unit: TimeUnit, (start, end): (usize, usize), line: &[u8]) -> String {
+    let allowed = match unit.decimals() {
         0 => "whole numbers of nanoseconds from 0 to 2^64 - 1".to_owned(),
         decimals => {
             format!("plain digits like 12.345, in {unit}, from 0 to {}", u64::MAX / 10u64.pow(decimals as u32))
         }
-    }
+    };
+    allowed + if_dates(&line[start..end])
 }
 
 /// The fault in words: what was found, and what is allowed.
@@ -202,7 +235,7 @@ fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault
             let fields = counted(spans.len() as u64, "field");
             format!("{fields} in {}; allowed are {}, as in line 1", excerpt(line), layout.fields)
         }
-        (Fault::Time, Some((column, unit))) => found(Role::Time, column, allowed_times(unit)),
+        (Fault::Time, Some((column, unit))) => found(Role::Time, column, allowed_times(unit, spans[column], line)),
         (Fault::Op, _) => found(Role::Op, layout.op.0, layout.op.1.allowed()),
         (Fault::Offset, _) => {
             let (column, grain) = layout.offset;

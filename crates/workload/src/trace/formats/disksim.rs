@@ -5,11 +5,11 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, device_and_extent};
-use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::{Likeness, SimulatorTimes};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, device_and_extent};
+use crate::trace::record::sample::{Likeness, SimulatorTimes};
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "a DiskSim",
@@ -37,6 +37,7 @@ impl LineFormat for DiskSim {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &["0.000000\t0 303567 7 0\n", "0 0 303567 7 0\n13.19 1 5 6 1\n", "0 0 303567 7 3\n"],
         likeness: |sample| match sample.simulator_times() {
             Some(SimulatorTimes::Milliseconds) => Likeness::Likely,

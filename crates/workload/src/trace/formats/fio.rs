@@ -10,11 +10,11 @@ use pumice_types::RequestKind;
 
 use crate::error::{counted, excerpt};
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name};
+use crate::trace::record::fields::{Cursor, size, span};
+use crate::trace::record::sample::Likeness;
+use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{OtherLine, ParsedLine};
-use crate::trace::sample::Likeness;
-use crate::trace::time_scale::TimeScale;
 
 const V2: ColumnTable = ColumnTable {
     what: "an fio iolog v2",
@@ -72,6 +72,7 @@ impl LineFormat for Fio {
         columns: None,
         trims: true,
         flushes: true,
+        zones: false,
         examples: &[
             "fio version 3 iolog\n0 /dev/sda add\n12 /dev/sda write 4096 512\n",
             "fio version 2 iolog\n/dev/sda add\n/dev/sda read 0 4096\n",
@@ -209,7 +210,7 @@ impl Version {
 /// The action that a request is written as.
 fn action(kind: RequestKind) -> &'static str {
     match kind {
-        RequestKind::Read | RequestKind::Write | RequestKind::Trim => kind.name(),
+        RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Zone(_) => kind.name(),
         RequestKind::Flush => "sync",
     }
 }

@@ -8,6 +8,7 @@ mod blkparse;
 mod csv;
 mod disksim;
 mod fio;
+pub(crate) mod format;
 mod msr;
 mod spc;
 mod ssdsim;
@@ -21,8 +22,8 @@ use pumice_types::Choice;
 use pumice_types::key::{Field, Value, ValueKind};
 
 use crate::error::{TraceError, excerpt};
-use crate::trace::column_request::ColumnRequest;
-use crate::trace::format::{FormatFacts, LineFormat};
+use crate::trace::columns::request::ColumnRequest;
+use crate::trace::formats::format::{FormatFacts, LineFormat};
 use crate::trace::record::ParsedLine;
 
 /// Makes [`TraceFormat`] and [`LineParser`] of a list of `file::Type`.

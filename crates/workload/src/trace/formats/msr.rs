@@ -5,11 +5,11 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{number, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, Writing, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::Likeness;
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{number, size, span};
+use crate::trace::record::sample::Likeness;
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "an MSR",
@@ -48,6 +48,7 @@ impl LineFormat for Msr {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &[
             "128166372003061629,hm,0,Read,12345856,4096,1331\n",
             "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\

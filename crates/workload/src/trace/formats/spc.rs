@@ -4,11 +4,11 @@
 //! fields behind these five; they are not used.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, letter, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::{Likeness, is_letter};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, letter, size, span};
+use crate::trace::record::sample::{Likeness, is_letter};
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "an SPC",
@@ -36,6 +36,7 @@ impl LineFormat for Spc {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &["0,303567,3584,w,0.000000\n", " 0 , 303567 , 3584 , w , 0.5\n"],
         likeness: |sample| match sample.fields()[..] {
             // A letter in the second field is another format's opcode.

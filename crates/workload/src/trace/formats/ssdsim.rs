@@ -4,11 +4,11 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, device_and_extent};
-use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::{Likeness, SimulatorTimes};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, device_and_extent};
+use crate::trace::record::sample::{Likeness, SimulatorTimes};
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "an SSDSim",
@@ -36,6 +36,7 @@ impl LineFormat for SsdSim {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &["26214000 1 240840 6 0\n", "0 0 303567 7 1\n0 0 303567 7 1\n"],
         likeness: |sample| match sample.simulator_times() {
             Some(SimulatorTimes::Nanoseconds) => Likeness::Likely,

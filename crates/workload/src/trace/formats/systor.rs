@@ -2,11 +2,11 @@
 //! seconds since 1970, offset and size in bytes. The response time is not used and may be missing.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, letter, size, span};
-use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::Likeness;
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, letter, size, span};
+use crate::trace::record::sample::Likeness;
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "a Systor",
@@ -41,6 +41,7 @@ impl LineFormat for Systor {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &[
             "1456095145.133076000,0.000806000,R,0,899056122368,131072\n",
             "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.1,,R,0,8,131072\n",

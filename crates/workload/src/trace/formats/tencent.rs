@@ -5,11 +5,11 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::fields::{Cursor, sectors};
-use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
-use crate::trace::sample::{Likeness, whole};
-use crate::trace::time_scale::TimeScale;
+use crate::trace::record::fields::{Cursor, sectors};
+use crate::trace::record::sample::{Likeness, whole};
+use crate::trace::record::time_scale::TimeScale;
 
 const COLUMNS: ColumnTable = ColumnTable {
     what: "a Tencent",
@@ -43,6 +43,7 @@ impl LineFormat for Tencent {
         columns: Some(&COLUMNS),
         trims: false,
         flushes: false,
+        zones: false,
         examples: &[
             "1538323200,4247200,128,1,1058\n",
             "Timestamp,Offset,Size,IOType,VolumeID\r\n1538323200,4247200,128,1,1058\r\n",

@@ -8,7 +8,7 @@ use crate::layers::block_mapped::plane_book::Step;
 use crate::merge::plan::{BlockFill, SuperblockMerge, SuperblockState, superblock_merge};
 use crate::plan::FtlError;
 
-/// Whose blocks garbage collection may look at.
+/// The blocks that garbage collection may look at.
 #[derive(Clone, Copy)]
 pub(super) enum Scope {
     /// Every superblock with a U-block.

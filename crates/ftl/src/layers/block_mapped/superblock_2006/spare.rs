@@ -15,7 +15,7 @@ use pumice_types::{BlockId, Lpn, PageAddress};
 
 /// Bytes that an image needs in the spare area.
 pub const IMAGE_BYTES: u32 = 63;
-/// Bytes that starting anew after a power cut needs beyond an image: the number of the write that brought the data,
+/// Bytes that recovery after a power cut needs beyond an image: the number of the write that brought the data,
 /// which tells whether two copies hold the same. An image has the number of the program alone.
 pub const WRITE_NUMBER_BYTES: u32 = 6;
 /// Pages whose locations one PT holds.
@@ -66,7 +66,7 @@ impl TableIndices {
 pub struct SpareContent {
     /// The page itself.
     pub own: PageAddress,
-    /// Its logical page.
+    /// Logical page of the data.
     pub lpn: Lpn,
     /// Programs of the plane before this one.
     pub write_number: u64,

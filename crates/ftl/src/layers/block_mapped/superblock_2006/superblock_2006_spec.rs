@@ -92,7 +92,7 @@ impl Layer for Superblock2006 {
     }
 }
 
-/// Its settings, those of each plane.
+/// Settings of the layer in each plane.
 fn config(spec: &LayerSpec, keys: &Superblock2006Keys) -> SuperblockConfig {
     let tables =
         SpareTables { cache_entries: spec.shared.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false };

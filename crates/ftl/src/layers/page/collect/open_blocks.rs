@@ -17,9 +17,11 @@ impl PageFtl {
         &mut self,
         plane: PlaneId,
         stream: WriteStream,
+        plan: &mut Plan,
     ) -> Result<(PageAddress, u32), FtlError> {
         if self.planes[plane.index()].open[stream.index()].is_none() {
             let opened = self.open_block(plane, stream)?;
+            self.release_erase(opened.block, plan);
             self.planes[plane.index()].open[stream.index()] = Some(opened);
         }
         // Field by field: a copy of all of them would have to wait for the last `next`.
@@ -59,7 +61,7 @@ impl PageFtl {
     }
 
     /// After `page` of a stream's open block was written: closes what is full, and lists what a full block holds in its
-    /// last pages, if the device starts anew from such lists.
+    /// last pages, if the device recovers from such lists.
     #[inline]
     pub(in crate::layers::page) fn end_page(
         &mut self,

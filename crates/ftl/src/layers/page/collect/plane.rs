@@ -92,7 +92,7 @@ impl WriteStream {
         self.nth().unwrap_or(self.0)
     }
 
-    /// Whose pages a stream holds where there are handles: those of one handle, or [`COLLECTED`]. What nobody places
+    /// The handle that a stream holds pages of, where there are handles, or [`COLLECTED`]. What nobody places
     /// counts as the first handle's.
     pub(in crate::layers::page) fn group(self) -> u8 {
         self.nth().unwrap_or(COLLECTED as u8)
@@ -171,6 +171,12 @@ impl Plane {
             fruitless: 0,
             owed: 0,
         }
+    }
+
+    /// The stream that writes a block, if one does, and how far it is.
+    pub(in crate::layers::page) fn writing(&mut self, block: BlockId) -> Option<(WriteStream, &mut Open)> {
+        let streams = (0..).map(WriteStream).zip(&mut self.open);
+        streams.filter_map(|(stream, open)| Some((stream, open.as_mut()?))).find(|(_, open)| open.block == block)
     }
 
     /// Pages of the retired blocks.

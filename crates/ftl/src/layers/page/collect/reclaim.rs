@@ -188,6 +188,11 @@ impl PageFtl {
         (die.0 * planes..(die.0 + 1) * planes).map(PlaneId)
     }
 
+    /// Whether a victim is being emptied, or should be begun, on a die.
+    pub(in crate::layers::page) fn has_job(&self, die: DieId) -> bool {
+        self.planes_of(die).any(|plane| self.planes[plane.index()].job.is_some() || self.is_due(plane))
+    }
+
     /// Whether a new victim of `plane` should be begun in a step.
     #[inline]
     fn is_due(&self, plane: PlaneId) -> bool {
@@ -391,12 +396,14 @@ impl PageFtl {
         if let Some(placed) = self.placed_of(source, plane) {
             placed.copied += 1;
         }
-        let (target, sequence) = self.next_page(plane, stream)?;
+        let (target, sequence) = self.next_page(plane, stream, plan)?;
         self.proofs.prove(target.block, plan);
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);
+        let first = plan.commands.len();
         plan.push(FlashCommand::copy(source, target, lpn, sequence).with_mark(self.config.hot_cold.mark(stream)));
+        self.gather(plane, first, plan);
         self.end_page(plane, stream, target.page, plan);
         Ok(())
     }

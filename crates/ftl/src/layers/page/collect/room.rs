@@ -1,8 +1,8 @@
-//! Room for the case of a power cut: blank blocks of every plane that nobody writes before, and how a start wins them
+//! Room for the case of a power cut: blank blocks of every plane that nobody writes before, and how a recovery wins them
 //! back.
 //!
 //! Where blocks are erased whole, the blank blocks are those that collection keeps free: it keeps so many more
-//! ([`PageFtl::floor`]). Where parts are erased apart, free parts lie in blocks that hold data, and a start cannot write
+//! ([`PageFtl::floor`]). Where parts are erased apart, free parts lie in blocks with data, and a recovery cannot write
 //! them: nothing proves that they are erased. So there the blank blocks are set aside.
 
 use pumice_types::{PlaneId, RecoveryFault, UnitSet};
@@ -51,7 +51,7 @@ impl PageFtl {
     }
 
     /// Takes the block with the fewest valid pages out of the lists, whatever the policy says; `false` if nothing can
-    /// be reclaimed. Only of a device that starts anew: no closed block has a free part.
+    /// be reclaimed. Only of a device that recovers: no closed block has a free part.
     fn begin_cheapest(&mut self, plane: PlaneId) -> bool {
         let units = UnitSet::first(self.config.units.pages.units());
         let cheapest = if self.erases_parts() { self.cheapest_in_parts(plane) } else { self.cheapest_whole(plane) };

@@ -74,13 +74,14 @@ impl PageFtl {
     ) -> Result<Option<WriteStream>, FtlError> {
         let start = self.start_of_run(plane, job, next)?;
         let stream = start.stream;
-        let (target, sequence) = self.next_page(plane, stream)?;
+        let (target, sequence) = self.next_page(plane, stream, plan)?;
         self.proofs.prove(target.block, plan);
         let room = if start.goes_alone { 1 } else { u32::from(self.config.data_pages() - target.page) };
         let most = next.most.min(room);
         let run = PageRun { victim: job.victim, from: next.from.into(), target, most, ahead: MOVES_AHEAD };
         let copies = Copies { sequence, mark: self.config.hot_cold.mark(stream) };
         let mut other = None;
+        let first = plan.commands.len();
         let (moved, behind) = match start.asks_from {
             Some(from) => {
                 let asked = PageToPlace { lpn: Lpn(0), plane, now: 0, copied_from: Some(from) };
@@ -89,6 +90,7 @@ impl PageFtl {
             None => self.move_together(&run, copies, plan),
         };
         debug_assert!(moved > 0, "the first page of a run is valid");
+        self.gather(plane, first, plan);
         self.end_run(plane, job, (stream, target, moved), plan);
         (job.next, job.copied) = (behind as u16, job.copied + moved);
         Ok(other.transpose()?.map(WriteStream::placed))

@@ -1,7 +1,7 @@
 //! How often blocks were erased, where power may be cut and wear is levelled: the spare areas of a block carry that number
 //! in place of the order in which the block was opened, which a page-level FTL does not need.
 //!
-//! After a start it is known of each block of which a page can be read. Of all others, which look blank or fail their
+//! After a recovery it is known of each block of which a page can be read. Of all others, which look blank or fail their
 //! code, it is assumed to be the mean of those of the plane that are known. Without such numbers all blocks begin anew at 0.
 //!
 //! A block that is erased again before it is written ([`Proofs`](crate::seam::Proofs)) is worn by that too: the erase
@@ -90,7 +90,7 @@ impl PageFtl {
         }
     }
 
-    /// Of the free blocks that look blank the least worn one, where free blocks are ordered by their wear: the least worn
+    /// The least worn free block that looks blank, where free blocks are ordered by their wear: the least worn
     /// of all may hold what an unproven page was copied from. In any other order the blank ones come first anyway.
     pub(in crate::layers::page) fn least_worn_blank(&self, plane: PlaneId, survey: &SpareSurvey) -> Option<BlockId> {
         if !self.config.wear_leveling.dynamic || self.free_units(plane) == 0 || RecoveryFault::LeastWornTaken.is_on() {

@@ -180,7 +180,7 @@ impl PageFtl {
         self.make_translation_room(plane, plan)?;
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
-        let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+        let (target, sequence) = self.next_page(plane, WriteStream::MAP, plan)?;
         self.prove_of_map(target.block, plan);
         if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
@@ -204,7 +204,7 @@ impl PageFtl {
         }
     }
 
-    /// Writes all translation pages: the whole map of a device that starts anew, which has found it without them.
+    /// Writes all translation pages: the whole map of a device that recovers, which has found it without them.
     pub(in crate::layers::page) fn write_map_anew(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         (0..self.config.translation_pages()).try_for_each(|page| self.write_back(page, plan))
     }
@@ -248,7 +248,7 @@ impl PageFtl {
         while let Some(page) = self.maps.next_valid(victim, 0) {
             let source = PageAddress::new(victim, page);
             let lpn = self.maps.owner(source, &self.pool);
-            let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+            let (target, sequence) = self.next_page(plane, WriteStream::MAP, plan)?;
             self.prove_of_map(target.block, plan);
             self.maps.invalidate(source);
             self.maps.place(lpn, target);

@@ -18,7 +18,7 @@ use crate::blocks::recency::Recency;
 pub(super) enum Eviction {
     /// Nothing: the entry is gone.
     Done,
-    /// Its translation page must be written back first; the entry is still there.
+    /// The entry's translation page must be written back first; the entry is still there.
     WriteBack(u32),
 }
 

@@ -17,7 +17,7 @@
 //! 3. A block of data is erased only after a journal page that says that nothing in it is needed. So what the log
 //!    says up to its last journal page still lies where it says.
 //!
-//! A device that starts anew knows from the log everything up to the last journal page. What is younger lies in
+//! A device that recovers knows from the log everything up to the last journal page. What is younger lies in
 //! blocks that were open then, or free then (`recover_log`).
 
 use pumice_types::{BlockId, FlashCommand, Geometry, JOURNAL, Lpn, PageAddress, PlaneId, RecoveryFault};
@@ -117,7 +117,7 @@ impl LogShape {
         open.map_or(0, |open| open.block.0 + 1)
     }
 
-    /// The smallest page in which a start can name two pages of each plane that are not proven.
+    /// The smallest page in which a recovery can name two pages of each plane that are not proven.
     pub(in crate::layers::page) fn page_bytes_min(planes: u32) -> u32 {
         (JOURNAL_HEADER as u32 + 2 * (2 * planes + ROOM_KEPT as u32)) * WORD_BYTES
     }
@@ -134,7 +134,7 @@ pub(in crate::layers::page) struct MapLog {
     pub(in crate::layers::page) shape: LogShape,
     /// The logical page of item 0.
     pub(in crate::layers::page) first: u32,
-    /// Its blocks, row by row, in the order of the planes.
+    /// Blocks of the log, row by row, in the order of the planes.
     pub(in crate::layers::page) blocks: Vec<BlockId>,
     planes: usize,
     pages: u64,
@@ -299,7 +299,7 @@ impl MapLog {
     }
 }
 
-/// Pages that a start found and could not prove.
+/// Pages that a recovery found and could not prove.
 #[derive(Debug, Default)]
 pub(in crate::layers::page) struct Suspects {
     /// Younger pages count only if their data was written later than this; `None` stands for the journal page's own

@@ -23,7 +23,7 @@ const CACHE_LINE: usize = 64;
 pub(in crate::layers::page) struct PageRun {
     /// The block that they leave.
     pub(in crate::layers::page) victim: BlockId,
-    /// Its first page that may move.
+    /// First page of the run that may move.
     pub(in crate::layers::page) from: u32,
     /// Where the first of them goes.
     pub(in crate::layers::page) target: PageAddress,
@@ -54,6 +54,8 @@ struct FilledPlaces {
     pages: u32,
     /// Pages of a block that take data.
     data_pages: u32,
+    /// Mapping units of a page of flash: so many follow each other before the next plane.
+    units: u32,
     /// Good blocks of each plane before the first that takes data.
     first_block: u32,
     /// Planes in its order, and the place of each plane in it.
@@ -63,10 +65,24 @@ struct FilledPlaces {
 
 impl FilledPlaces {
     fn place(&self, lpn: Lpn, pool: &BlockPool) -> PageAddress {
+        if self.units > 1 {
+            return self.place_of_unit(lpn, pool);
+        }
         let planes = self.order.len() as u32;
         let plane = self.order[(lpn.0 % planes) as usize];
         let nth = lpn.0 / planes;
         // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
+        let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
+        PageAddress::new(block, (nth % self.data_pages) as u16)
+    }
+
+    /// As `place`, of a unit: its page is the one that goes round the planes.
+    #[inline(never)]
+    fn place_of_unit(&self, lpn: Lpn, pool: &BlockPool) -> PageAddress {
+        let planes = self.order.len() as u32;
+        let (page, unit) = (lpn.0 / self.units, lpn.0 % self.units);
+        let plane = self.order[(page % planes) as usize];
+        let nth = page / planes * self.units + unit;
         let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
         PageAddress::new(block, (nth % self.data_pages) as u16)
     }
@@ -84,6 +100,11 @@ impl FilledPlaces {
         let planes = self.order.len() as u32;
         let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
         let stripe = pool.good_index(page.block) - self.first_block;
+        if self.units > 1 {
+            let in_plane = stripe * self.data_pages + u32::from(page.page);
+            let (page, unit) = (in_plane / self.units, in_plane % self.units);
+            return Lpn((page * planes + nth) * self.units + unit);
+        }
         Lpn((stripe * self.data_pages + u32::from(page.page)) * planes + nth)
     }
 }
@@ -124,6 +145,7 @@ impl PageMaps {
                 geometry,
                 pages: 0,
                 data_pages,
+                units: geometry.units_per_page.into(),
                 first_block,
                 order: order.to_vec(),
                 turn_of_plane: turns(order),

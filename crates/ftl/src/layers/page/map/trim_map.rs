@@ -1,4 +1,4 @@
-//! Trims of a device that may lose power and starts anew from spare areas (`ftl.recovery = "scan"` or `"summary"`).
+//! Trims of a device that may lose power and recovers from spare areas (`ftl.recovery = "scan"` or `"summary"`).
 //!
 //! Nothing in a spare area says that a page was trimmed: an older copy would come back. So the trims are written down,
 //! as pages of the layer's own. A *trim page* holds one bit for each of many logical pages: set if the page is trimmed.
@@ -160,7 +160,7 @@ impl TrimMap {
     }
 }
 
-/// Pages that a start has found and does not take over, because trim pages say so; each with its trim page.
+/// Pages that a recovery has found and does not take over, because trim pages say so; each with its trim page.
 #[derive(Default)]
 pub(in crate::layers::page) struct VoidPages {
     pages: Vec<(Lpn, Lpn)>,

@@ -1,4 +1,4 @@
-//! The page-level FTL starts anew from its log (`map_log`): it reads the newest round of the map and the journal, and
+//! The page-level FTL recovers from its log (`map_log`): it reads the newest round of the map and the journal, and
 //! looks for what is younger than the last journal page in blocks that were open then, and in blocks that were free.
 //!
 //! Of the younger pages the newest of each logical page counts. One that nothing proves is a *suspect*: the last page
@@ -10,7 +10,7 @@
 //!
 //! Whenever that is cut, the next start finds either the old journal page or the new one, and all pages that the
 //! state up to it names. A suspect that the new journal page names has then outlived a cut: if it can be read, it is
-//! proven. So a start has at most one suspect in each plane, however many cuts came before.
+//! proven. So a recovery has at most one suspect in each plane, however many cuts came before.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ struct LogPage {
 /// One block of the log, read from its end.
 struct BlockOfLog {
     row: u32,
-    /// Its place in the row.
+    /// Place of the block in the row.
     turn: u32,
     block: BlockId,
     /// Pages before the next one to read.
@@ -365,7 +365,7 @@ impl PageFtl {
         let ReadPage { page: source, entry } = suspect;
         let plane = self.config.geometry.plane_of(source.block);
         let stream = self.stream_of_move(source);
-        let (target, sequence) = self.next_page(plane, stream)?;
+        let (target, sequence) = self.next_page(plane, stream, plan)?;
         self.proofs.prove(target.block, plan);
         if let Some(old) = self.find(entry.lpn) {
             self.invalidate(old);

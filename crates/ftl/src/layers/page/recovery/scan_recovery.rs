@@ -1,4 +1,4 @@
-//! The page-level FTL starts anew after a power cut: it reads the spare area of every page that is written; or, with
+//! The page-level FTL recovers after a power cut: it reads the spare area of every page that is written; or, with
 //! summaries, the last pages of every block, which list the spare areas of the others, and only blocks without a
 //! readable summary page by page.
 //!
@@ -213,7 +213,7 @@ impl PageFtl {
         let (target, sequence) = match stays {
             _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, number),
             true => (behind, number),
-            false => self.next_page(plane, stream)?,
+            false => self.next_page(plane, stream, plan)?,
         };
         if !RecoveryFault::MovesTrustBlank.is_on() {
             self.proofs.prove(target.block, plan);

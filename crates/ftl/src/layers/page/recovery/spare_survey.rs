@@ -1,4 +1,4 @@
-//! What the spare areas of a device say when the page-level FTL starts anew: pages, blocks, summaries, and which pages
+//! What the spare areas of a device say when the page-level FTL recovers: pages, blocks, summaries, and which pages
 //! count.
 
 use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry};

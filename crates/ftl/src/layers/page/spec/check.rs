@@ -3,6 +3,7 @@
 use pumice_types::Choice;
 use pumice_types::refusal::{needs, quoted};
 
+use super::map_units;
 use super::page_spec::{
     Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
 };
@@ -23,6 +24,7 @@ pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Resul
     if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
         return Err("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
+    map_units::check(spec, keys)?;
     check_erase_unit(spec, keys)?;
     check_map(spec, keys)?;
     check_recovery(spec, keys)?;
@@ -32,7 +34,7 @@ pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Resul
     check_room(spec, keys)
 }
 
-/// Refuses what does not start anew yet.
+/// Refuses what does not recover yet.
 fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let recovery = spec.shared.recovery;
     if recovery == Recovery::Off {

@@ -18,7 +18,7 @@ use crate::seam::policy::Decider;
 /// Which pages share an open block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HotCold {
-    /// All of them: what the host writes and what collection copies.
+    /// All pages share it: what the host writes and what collection copies.
     Mixed,
     /// Copies have a block of their own.
     Copies,
@@ -144,9 +144,9 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
-    /// The map and its journal in flash, if the device starts anew from them.
+    /// The map and its journal in flash, if the device recovers from them.
     pub log: Option<LogShape>,
-    /// The pages that say what is trimmed, if the device starts anew from spare areas.
+    /// The pages that say what is trimmed, if the device recovers from spare areas.
     pub trims: Option<TrimShape>,
     /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
     pub blank_blocks: u32,

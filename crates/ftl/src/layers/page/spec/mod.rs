@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod config;
+mod map_units;
 pub mod page_fill;
 pub mod page_layer;
 pub mod page_spec;

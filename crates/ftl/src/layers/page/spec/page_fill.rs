@@ -17,6 +17,7 @@ impl PageFtl {
     pub fn fill(&mut self, share: f64, mut programmed: impl FnMut(InitialBlock)) -> Result<u32, FtlError> {
         let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
         let stripes = whole_share(u64::from(self.config.user_pages), share) / (planes * pages);
+        let units = u32::from(self.config.geometry.units_per_page);
         let stream = WriteStream::unplaced(self.config.hot_cold);
         for stripe in 0..stripes {
             for nth in 0..planes {
@@ -25,8 +26,8 @@ impl PageFtl {
                 self.maps.set_all_valid(block);
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, block, unit));
                 self.planes[plane.index()].valid_pages += u64::from(pages);
-                let first = Lpn(stripe * planes * pages + nth);
-                let filled = InitialBlock { block, first, stride: planes, pages: pages as u16, sequence };
+                let first = Lpn(stripe * planes * pages + nth * units);
+                let filled = InitialBlock { block, first, stride: planes * units, pages: pages as u16, sequence };
                 match &self.config.stripes {
                     Some(stripes) => stripes.filled(&filled).for_each(&mut programmed),
                     None => programmed(filled),

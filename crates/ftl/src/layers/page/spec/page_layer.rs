@@ -1,9 +1,9 @@
 //! The page-level FTL as an entry of the registry.
 
-use pumice_types::{Geometry, Lpn};
+use pumice_types::{ChipKeys, Geometry, Lpn};
 
-use super::check;
 use super::page_spec::{PageKeys, cached_map, config, data_pages, log_shape, trim_shape};
+use super::{check, map_units};
 use crate::layers::page::{PageFtl, TrimShape};
 use crate::plan::{EraseUnit, FillTarget, FtlError};
 use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
@@ -21,6 +21,7 @@ impl Layer for PageFtl {
             "ftl.hot_cold",
             "ftl.wear_leveling",
             "ftl.handles",
+            "ftl.map_unit_bytes",
             "ftl.erase_group",
         ],
         map_places: &[MapPlace::Ram, MapPlace::Cached],
@@ -36,6 +37,12 @@ impl Layer for PageFtl {
 
     fn erase_unit(keys: &PageKeys) -> EraseUnit {
         keys.erase_unit
+    }
+
+    fn adapt(chip: &mut ChipKeys, keys: &PageKeys) {
+        if let Some(units) = map_units::units_per_page(chip, keys) {
+            chip.map_units(units);
+        }
     }
 
     fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The page-level FTL as a spec asks for it.
 
-use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
+use pumice_types::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use pumice_types::{ChipKeys, Geometry, MultiPlane, PlaneOrder, UnitPages, choice, keys};
 
 use crate::blocks::reclaim_lines::LineRule;
@@ -15,7 +15,7 @@ use crate::seam::{LayerParts, LayerSpec, MapPlace, Recovery, whole_share};
 choice! {
     /// Which pages share an open block.
     pub enum Separation {
-        /// All of them.
+        /// All pages share an open block.
         Mixed = "mixed",
         /// Copies of collection are apart.
         Gc = "gc",
@@ -69,6 +69,10 @@ impl Leveling {
 keys! {
     /// Keys of the page-level FTL alone.
     pub struct PageKeys in "ftl" {
+        map_unit_bytes: Option<u32> = "", int(512, 1 << 20), "bytes", "none: geometry.page_bytes, as the papers map", When::Always,
+            "page: bytes that one entry of the map stands for, a divisor of geometry.page_bytes. Smaller units gather in an open page until it is full or forced out; drives map 4096 bytes whatever their pages.";
+        open_page_us: f64 = "5000.0", ANY_US, "us", "chosen: long beside the time between two writes of a busy host, short beside its flushes", When::All(&[TIMED, When::Given("ftl.map_unit_bytes")]),
+            "page: an open page that has held a unit of the host for so long is programmed, with padding for what is missing.";
         gc_stop_threshold: Option<f64> = "", float(0.0, 1.0), "share of a plane's blocks", "the start threshold", When::Always,
             "page: a plane that reclaims goes on until it has more free blocks than this.";
         erase_unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
@@ -78,11 +82,11 @@ keys! {
         allocation_order: PlaneOrder = "\"CWDP\"", ANY, "", CHOSEN, When::Always,
             "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
-            "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold; paced behind each write as many pages as it frees, the more the fewer blocks are free: none at the stop threshold, as many as the host writes at the start threshold. Without a block to spare, a write waits in every mode.";
+            "blocking: a merge holds its die, and the write that triggered it waits for it. The others are for page. foreground: behind that write's own program. background: in steps of one page while a die is idle, at or under the stop threshold. preemptible: in such steps from the start to the stop threshold. paced: behind each write, from no page at the stop threshold to as many as the host writes at the start threshold. Without a block to spare, a write waits in every mode.";
         gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
             "page: which planes of a die reclaim when one of them must. own: that one. die: with it all that are at or under the start threshold, in one plan, so that their copies and erases can run together (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
-            "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
+            "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: hot pages too, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
         erase_group: EraseGroup = "\"plane\"", ANY, "", CHOSEN, When::Always,
             "page: blocks that are written, reclaimed and erased as one, as the superblocks of controllers are. plane: a block of one plane. die: a stripe of blocks over the planes of a die. device: a stripe over all planes, only without a clock, because a copy from one die to another has no time yet.";
         handles: Option<u32> = "", int(1, STREAMS_MAX as i64), "reclaim unit handles", "none: streams that the host names are not regarded", When::Always,
@@ -100,13 +104,13 @@ keys! {
         checkpoint_interval: f64 = "0.1", float(1e-6, 1000.0), "user capacities", CHOSEN, When::Is("ftl.recovery", &["checkpoint"]),
             "recovery = \"checkpoint\": pages programmed while every page of the map is written once. More of them mean fewer programs, and a longer journal to read after a power cut.";
         open_block: OpenBlocks = "\"close\"", ANY, "", CHOSEN, When::IsNot("ftl.recovery", &["off"]),
-            "page: what becomes after a power cut of blocks that were being written. close: they are closed as they are, and what they have blank is won back when they are reclaimed. reuse: they are written further, which needs power.protection = \"operations\" | \"full\": otherwise a blank page may hide a program that was cut.";
+            "page: what becomes of blocks that were being written when the power was cut. close: they are closed, and collection wins their blank pages back. reuse: they are written further, which needs power.protection = \"operations\" | \"full\": otherwise a blank page may hide a program that was cut.";
         map_ram_kib: Option<u32> = "", int(1, COUNT_MAX), "KiB", "none: map_place = \"cached\" needs this or map_cache_entries", When::Always,
             "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top.";
     }
 }
 
-/// Its settings.
+/// Settings of the page-level FTL.
 pub(in crate::layers::page) fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
     let user_pages = spec.pages_for_host(geometry);
@@ -162,6 +166,20 @@ fn hot_cold(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> HotCold {
 /// Blocks of a plane that stay blank for the case of a power cut. Where they are set aside, one more: collection has then
 /// none that is blank for certain.
 fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    u32::from(forces_copies_out(spec, keys)) + blank_after_cuts(spec, keys)
+}
+
+/// Whether a block that is opened for copies may make collection force out, with padding, what other copies gather. The
+/// room that this takes is less than a block.
+fn forces_copies_out(spec: &LayerSpec, keys: &PageKeys) -> bool {
+    let streams_of_copies = keys.hot_cold == Separation::Recency
+        || keys.wear_leveling.moves_data()
+        || keys.handles.is_some()
+        || spec.decides.concerns_ftl();
+    spec.chip.units.per_page > 1 && streams_of_copies
+}
+
+fn blank_after_cuts(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     match (spec.shared.recovery, keys.erase_unit) {
         (Recovery::Off, _) => 0,
         (Recovery::Scan | Recovery::Summary | Recovery::Checkpoint, EraseUnit::Block) => 2,
@@ -251,7 +269,7 @@ fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
 
 /// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
 fn erase_units(parts: &LayerParts, keys: &PageKeys, seen: &Geometry) -> EraseUnits {
-    let (copy, erase) = (parts.timing.copy(), parts.block_erase);
+    let (copy, erase) = (parts.timing.mean_copy(), parts.block_erase);
     let chip = parts.spec.chip;
     let joined = seen.pages_per_block / parts.geometry.pages_per_block;
     let whole = || EraseUnits::whole_blocks(data_pages(&parts.spec) * joined);

@@ -19,12 +19,12 @@ keys! {
     }
 }
 
-/// Free blocks of a plane that only merges take, and starting anew.
+/// Free blocks of a plane that only merges take, and recovery.
 fn kept_blocks(spec: &LayerSpec) -> u32 {
     1 + recovery::reserve(spec)
 }
 
-/// Its settings.
+/// Settings of the layer.
 fn config(parts: &LayerParts, keys: &GftlKeys) -> GftlConfig {
     let timing = parts.timing;
     GftlConfig {
@@ -32,8 +32,8 @@ fn config(parts: &LayerParts, keys: &GftlKeys) -> GftlConfig {
         reserve: recovery::reserve(&parts.spec) as usize,
         buffer_blocks: Gftl::extra_blocks(&parts.spec, keys),
         slot: timing.t_bers,
-        copy: timing.copy(),
-        search_page: timing.t_r + timing.spare_transfer,
+        copy: timing.mean_copy(),
+        search_page: timing.pages.mean_t_r() + timing.spare_transfer,
         search: timing.command_overhead,
     }
 }
@@ -72,8 +72,8 @@ impl Layer for Gftl {
 /// Refuses a slot that holds no step of a merge.
 fn check_slot(spec: &LayerSpec) -> Result<(), String> {
     let timing = flash_timing(spec.chip)?;
-    let search = timing.t_r + timing.spare_transfer + timing.command_overhead;
-    let step: Time = timing.copy().max(search);
+    let search = timing.pages.mean_t_r() + timing.spare_transfer + timing.command_overhead;
+    let step: Time = timing.mean_copy().max(search);
     if timing.t_bers < step {
         return Err(format!(
             "timing.t_bers_us = {}: a slot of GFTL must hold a page copy and a spare read; the smallest value that works is {}",

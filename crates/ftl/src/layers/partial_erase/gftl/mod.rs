@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::recovery::{KeptUnit, Salvage, UnitShape};
+use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
 use crate::seam::{Figures, MemoryUse, RecoveryCounts, Restart, TranslationLayer};
 use buffer::BufferBlocks;
 use clean::Cleaning;
@@ -34,7 +34,7 @@ use clean::Cleaning;
 pub struct GftlConfig {
     /// The NFTL below, with full merges. Its geometry holds the buffer's blocks too.
     pub nftl: NftlConfig,
-    /// Free blocks of each plane that only starting anew takes.
+    /// Free blocks of each plane that only recovery takes.
     pub reserve: usize,
     /// Write-buffer blocks of each plane, at least 1, taken from the plane's blocks.
     pub buffer_blocks: u32,
@@ -81,14 +81,14 @@ impl Gftl {
     fn recover(config: GftlConfig, bad: &[BlockId], restart: &mut Restart) -> Result<(Gftl, RecoveryCounts), FtlError> {
         let geometry = config.nftl.geometry;
         let mut ftl = Gftl::new(config, bad);
-        let mut salvage = Salvage::new(UnitShape::in_place(geometry), bad);
+        let mut recovery = UnitRecovery::new(UnitShape::in_place(geometry), bad);
         for die in (0..geometry.dies()).map(DieId) {
-            for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
+            for KeptUnit { unit, blocks, .. } in recovery.die(die, restart)? {
                 blocks.iter().for_each(|kept| ftl.nftl.adopt_kept(unit as usize, kept));
             }
         }
-        (ftl.nftl.pool, ftl.nftl.proofs, ftl.nftl.counters) = (salvage.pool, salvage.proofs, restart.counters);
-        Ok((ftl, salvage.counts))
+        (ftl.nftl.pool, ftl.nftl.proofs, ftl.nftl.counters) = (recovery.pool, recovery.proofs, restart.counters);
+        Ok((ftl, recovery.counts))
     }
 
     /// See [`Nftl::fill`].

@@ -21,11 +21,11 @@ use crate::recovery::survey::{AreaSurvey, FoundBlock, FoundPage};
 /// One block of a logical block.
 #[derive(Clone, Copy)]
 pub(super) struct BlockFinds<'a> {
-    /// Which.
+    /// The block.
     pub block: BlockId,
     /// Pages before the blank ones at its end.
     pub end: u16,
-    /// Its readable pages, in page order; at least one.
+    /// Readable pages of the block, in page order; at least one.
     pub pages: &'a [FoundPage],
 }
 

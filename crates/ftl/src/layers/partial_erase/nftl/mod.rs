@@ -46,7 +46,7 @@ pub struct NftlConfig {
     /// Free blocks a plane at or under which an unpaired write merges a victim; at least 1, so that a
     /// block is left to merge into.
     pub gc_free_blocks: u32,
-    /// Free blocks of a plane that only merges take: 1, and one more to start anew with after a power cut.
+    /// Free blocks of a plane that only merges take: 1, and one more to recover with after a power cut.
     pub kept_blocks: u32,
     /// Where U's index is.
     pub u_index: UIndex,

@@ -48,7 +48,7 @@ impl Layer for Nftl {
     }
 }
 
-/// Its settings.
+/// Settings of the layer.
 fn config(parts: &LayerParts) -> NftlConfig {
     config_keeping(parts, kept_blocks(&parts.spec))
 }

@@ -1,4 +1,4 @@
-//! The NFTL starts anew after a power cut: it reads the spare area of every page.
+//! The NFTL recovers after a power cut: it reads the spare area of every page.
 //!
 //! A spare area holds the role of the page, its logical page, the number of the write that brought the data and that
 //! of the program. What becomes of the blocks that were found is decided in [`super::found_blocks`]. Beyond that:

@@ -44,7 +44,7 @@ pub struct SuperblockPenConfig {
     pub superblocks_per_plane: u32,
     /// Free blocks a plane at or under which wanting a block merges a superblock; at least 1.
     pub gc_free_blocks: u32,
-    /// Free blocks a plane that M-Merge does not borrow: none, or those to start anew with after a power cut.
+    /// Free blocks a plane that M-Merge does not borrow: none, or those to recover with after a power cut.
     pub reserve: u32,
     /// How to merge.
     pub merge: MergePolicy,

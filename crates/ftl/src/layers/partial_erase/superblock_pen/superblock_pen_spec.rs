@@ -83,7 +83,7 @@ impl Layer for SuperblockPen {
     }
 }
 
-/// Its settings.
+/// Settings of the layer.
 fn config(parts: &LayerParts) -> SuperblockPenConfig {
     let spec = &parts.spec;
     SuperblockPenConfig {

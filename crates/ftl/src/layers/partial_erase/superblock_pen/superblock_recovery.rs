@@ -1,4 +1,4 @@
-//! PEN's superblock FTL starts anew after a power cut.
+//! PEN's superblock FTL recovers after a power cut.
 //!
 //! Stored in spare areas, beyond the logical page: the number of the write that brought the data, that of the program,
 //! and whether a part of the block had been erased since it was last erased whole. The paper keeps map and validity
@@ -15,7 +15,7 @@ use pumice_types::{BlockId, DieId, PageAddress, RecoveryFault};
 
 use super::{SuperblockPen, SuperblockPenConfig};
 use crate::plan::FtlError;
-use crate::recovery::{KeptUnit, Salvage, UnitShape};
+use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
 use crate::seam::{MergePolicy, RecoveryCounts, Restart};
 
 impl SuperblockPen {
@@ -31,12 +31,12 @@ impl SuperblockPen {
         let geometry = config.geometry;
         let shape = UnitShape { geometry, blocks: config.logical, in_place: false };
         let mut ftl = SuperblockPen::new(config, bad);
-        let mut salvage = Salvage::new(shape, bad);
+        let mut recovery = UnitRecovery::new(shape, bad);
         for die in (0..geometry.dies()).map(DieId) {
-            salvage.die(die, restart)?.iter().for_each(|found| ftl.adopt(found));
+            recovery.die(die, restart)?.iter().for_each(|found| ftl.adopt(found));
         }
-        (ftl.pool, ftl.proofs, ftl.counters) = (salvage.pool, salvage.proofs, restart.counters);
-        Ok((ftl, salvage.counts))
+        (ftl.pool, ftl.proofs, ftl.counters) = (recovery.pool, recovery.proofs, restart.counters);
+        Ok((ftl, recovery.counts))
     }
 
     /// Takes over the blocks of a superblock.

@@ -160,7 +160,7 @@ impl ZonedDevice {
     /// The standard's, of a Zone Append.
     #[inline]
     pub(super) fn append(&mut self, zone: u32, work: &mut Work) -> Result<Appended, ZoneError> {
-        if self.table.state(zone) == ZoneState::Empty {
+        if self.table.written(zone) == 0 && self.is_unwritten(zone) {
             self.counters.opened += 1;
             self.begin(zone);
             self.take_units(zone);
@@ -171,6 +171,31 @@ impl ZonedDevice {
         self.counters.closed_by_controller += u64::from(written.closed.is_some());
         let (page, sequence) = (self.layout.page(zone, written.at), self.sequences[zone as usize]);
         Ok(Appended { page, offset: written.at, sequence, fills: written.fills })
+    }
+
+    /// Opens a zone by a command: its units that wait for their erase are erased when it is first written. Returns the
+    /// zone that the controller closed for it.
+    ///
+    /// # Errors
+    /// The standard's, of an Open Zone.
+    pub(super) fn open(&mut self, zone: u32) -> Result<Option<u32>, ZoneError> {
+        self.table.open(zone)
+    }
+
+    /// Whether a zone takes its first page next.
+    fn is_unwritten(&self, zone: u32) -> bool {
+        match self.table.state(zone) {
+            ZoneState::Empty | ZoneState::ExplicitlyOpened | ZoneState::Closed => self.table.written(zone) == 0,
+            ZoneState::ImplicitlyOpened | ZoneState::Full | ZoneState::ReadOnly | ZoneState::Offline => false,
+        }
+    }
+
+    /// A zone that nobody has written is about to be finished: what waits for its erase is erased before it is filled.
+    pub(super) fn begin_unwritten(&mut self, zone: u32) {
+        if self.is_unwritten(zone) {
+            self.begin(zone);
+            self.operations.push_back((ZoneOperation::Reset, zone));
+        }
     }
 
     /// Resets a zone. Its units are erased when the device's rule says so.

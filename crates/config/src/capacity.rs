@@ -1,0 +1,84 @@
+//! Devices made small by `geometry.capacity_gib`: fewer blocks a plane, and everything else as it was.
+
+use pumice_types::chip::GeometryKeys;
+
+use crate::{Config, SpecError};
+
+/// Bytes of a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// The device of `config` with the user capacity that it asks for, if it asks for one.
+///
+/// # Errors
+/// A capacity that no device of this kind has, with the smallest or the largest that there is.
+pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
+    let Some(gib) = config.chip.geometry.capacity_gib else { return Ok(config) };
+    if let Some(scale) = scale.filter(|&scale| scale != 1.0) {
+        return Err(SpecError(format!(
+            "geometry.capacity_gib = {gib} and a scale of {scale} both make the device small; allowed: one of them"
+        )));
+    }
+    checked(&config)?;
+    let largest = capacity_gib(&config)?;
+    if largest < gib {
+        return Err(SpecError(format!(
+            "geometry.capacity_gib = {gib} is more than the device has; allowed: at most {largest:.3}"
+        )));
+    }
+    let (count, small) = fewest(&config, gib);
+    let is_least = count == 1 || checked(&with_count(&config, count - 1)).is_err();
+    let found = capacity_gib(&small)?;
+    if is_least && found > gib {
+        return Err(SpecError(format!(
+            "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {found:.3} or more",
+            if keeps_blocks(&config) { "pages in a block" } else { "blocks in a plane" }
+        )));
+    }
+    Ok(small)
+}
+
+/// The least count with which the device works and holds `gib`, and the device; the whole device is known to.
+fn fewest(config: &Config, gib: f64) -> (u32, Config) {
+    let holds = |device: &Config| checked(device).is_ok() && capacity_gib(device).is_ok_and(|found| found >= gib);
+    let (mut low, mut high) = (0, count(config));
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        match holds(&with_count(config, middle)) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    (high, with_count(config, high))
+}
+
+fn checked(config: &Config) -> Result<(), SpecError> {
+    config.chip.check()?;
+    Ok(config.ftl.check(&config.chip, &config.initial)?)
+}
+
+fn capacity_gib(config: &Config) -> Result<f64, SpecError> {
+    Ok(f64::from(config.user_pages(1.0)?) * f64::from(config.assumed_chip().geometry.page_bytes) / GIB)
+}
+
+fn keeps_blocks(config: &Config) -> bool {
+    config.ftl.kind.facts().keeps_blocks
+}
+
+/// What is made smaller: the blocks of a plane, or the pages of a block.
+fn count(config: &Config) -> u32 {
+    let GeometryKeys { blocks_per_plane, pages_per_block, .. } = config.chip.geometry;
+    if keeps_blocks(config) { pages_per_block.into() } else { blocks_per_plane }
+}
+
+fn with_count(config: &Config, count: u32) -> Config {
+    let mut small = config.clone();
+    let geometry = &mut small.chip.geometry;
+    if keeps_blocks(config) {
+        geometry.pages_per_block = u16::try_from(count).unwrap_or(geometry.pages_per_block);
+        return small;
+    }
+    let bad = u64::from(geometry.bad_blocks_per_plane) * u64::from(count);
+    geometry.bad_blocks_per_plane = (bad / u64::from(geometry.blocks_per_plane)) as u32;
+    geometry.blocks_per_plane = count;
+    small
+}

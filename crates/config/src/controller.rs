@@ -1,0 +1,40 @@
+//! `[controller]`: the processor between host and translation layer.
+
+use pumice_types::Time;
+use pumice_types::key::{ANY_US, CHOSEN, TIMED, When, int};
+use pumice_types::keys;
+
+/// Some work takes a core time.
+const TAKES_TIME: When = When::All(&[
+    TIMED,
+    When::Any(&[When::Positive("controller.t_request_us"), When::Positive("controller.t_command_us")]),
+]);
+
+keys! {
+    /// `[controller]`
+    pub struct ControllerKeys in "controller" {
+        t_request_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
+            "Time that a request takes a core of the controller before the translation layer decides on it. Requests wait for a core in the order in which they came. The drive then stops at cores / (t_request_us + commands a request x t_command_us) requests a second.";
+        t_command_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
+            "Time that each flash command takes a core. The core of the request that caused it stays busy so much longer; commands of later stages and of collection in the background take the next free core.";
+        cores: u32 = "1", int(1, 1024), "cores", CHOSEN, TAKES_TIME,
+            "Cores of the controller, each at work for one request at a time.";
+    }
+}
+
+impl ControllerKeys {
+    /// Whether any work of the controller takes time.
+    pub fn takes_time(&self) -> bool {
+        self.t_request() > Time::ZERO || self.t_command() > Time::ZERO
+    }
+
+    /// Time of a core for a request.
+    pub fn t_request(&self) -> Time {
+        Time::from_us(self.t_request_us)
+    }
+
+    /// Time of a core for a flash command.
+    pub fn t_command(&self) -> Time {
+        Time::from_us(self.t_command_us)
+    }
+}

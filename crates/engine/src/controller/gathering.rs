@@ -1,0 +1,74 @@
+//! Mapping units that gather in open pages: what is done when one has come, and when pages are forced out.
+
+use pumice_types::{FlashOp, PageAddress};
+
+use super::access::PageAccess;
+use super::submit::Wait;
+use super::{Controller, Moment};
+use crate::error::SimError;
+use crate::observe::Observer;
+
+impl Controller {
+    /// Gives the chips what the programs of the plan put into the units of their pages, and counts it.
+    #[inline(never)]
+    pub(super) fn stage_units(&mut self) {
+        let array = &mut self.scheduler.chips.checked.array;
+        let units = usize::from(array.config().geometry.units_per_page);
+        for command in self.plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
+            let from = command.units() as usize * units;
+            *command = command.with_units(array.stage_units(&self.plan.units[from..from + units]));
+        }
+        self.tally.note_units(&self.plan.units);
+        self.plan.units.clear();
+    }
+
+    /// Notes that a unit of the host has gone into an open page; a write with force unit access forces the page out.
+    pub(super) fn note_gathering(&mut self, access: &PageAccess) -> Result<(), SimError> {
+        if let Some(open) = self.ftl.layer_mut().open_pages().filter(|_| access.fua) {
+            open.force_out_unit(access.lpn, &mut self.plan)?;
+        }
+        self.opened.extend(self.plan.gathers);
+        Ok(())
+    }
+
+    /// Programs a page whose time to gather units is over, if it still does.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn force_out_page<O: Observer>(&mut self, page: PageAddress, moment: &mut Moment<O>) -> Result<(), SimError> {
+        self.plan.clear();
+        if let Some(open) = self.ftl.layer_mut().open_pages() {
+            open.force_out_page(page, &mut self.plan)?;
+        }
+        self.submit_plan(&Wait::NOBODY, moment).map(drop)
+    }
+
+    /// Programs all pages in which units of the host gather.
+    pub(super) fn force_out_all<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+        self.plan.clear();
+        if let Some(open) = self.ftl.layer_mut().open_pages() {
+            open.force_out_all(&mut self.plan)?;
+        }
+        self.submit_plan(&Wait::NOBODY, moment).map(drop)
+    }
+
+    /// Lets a flush wait for all programs under way. Units of programs that have not been decided yet will not gather.
+    /// Returns for how much it waits.
+    pub(super) fn await_open_pages<O: Observer>(
+        &mut self,
+        request: u32,
+        moment: &mut Moment<O>,
+    ) -> Result<u32, SimError> {
+        self.accesses.force_buffered();
+        self.scheduler.wait_for_programs(request, moment.now, moment.observer)
+    }
+
+    /// Programs all pages in which units of the host gather, without a clock.
+    pub(super) fn force_out_untimed(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
+        self.plan.clear();
+        if let Some(open) = self.ftl.layer_mut().open_pages() {
+            open.force_out_all(&mut self.plan)?;
+        }
+        self.execute_plan(observer)
+    }
+}

@@ -1,0 +1,156 @@
+//! Planes of a die that read by themselves, with `timing.plane_reads = "plane"`: host reads with priority begin as soon
+//! as their plane is idle, whatever the other planes read. Everything else takes the whole die, and begins when no plane
+//! reads any more.
+
+use pumice_types::{DieId, FlashCommand, Time};
+
+use super::PageDone;
+use super::Scheduler;
+use super::die::{Die, Lane, READS};
+use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage};
+use super::steps::PlaneRead;
+use crate::error::SimError;
+use crate::observe::Observer;
+
+impl Scheduler {
+    /// Starts the reads with priority whose planes are idle, oldest first.
+    pub(super) fn start_reads(&mut self, index: usize, now: Time) {
+        let planes = self.geometry.planes_per_die;
+        let Scheduler { dies, usages, chips, geometry, .. } = self;
+        let die = &mut dies[index];
+        if die.plane_reads.is_empty() {
+            (die.active, die.group, die.started, die.reads_since) = (Some(READS), 0, now, now);
+            die.usage = Usage { shape: Resources::DieThenChannel, ..Usage::default() };
+        }
+        let from = if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
+        let mut nth = 0;
+        while nth < die.lanes[READS].commands.len() && die.plane_reads.len() < planes as usize {
+            die.find_source(nth, &chips.checked.array);
+            let plane = geometry.plane_of(die.lanes[READS].commands[nth].target.block);
+            if die.plane_reads.iter().any(|read| read.plane == plane) {
+                nth += 1;
+                continue;
+            }
+            let Some((mut segment, command)) = die.take_read(nth) else { break };
+            let usage = usages.of(&segment, &command);
+            segment.retries = chips.begin_read(&command);
+            let (due, left) = (from + usage.die_first, segment.retries);
+            die.plane_reads.push(PlaneRead {
+                plane,
+                segment,
+                command,
+                usage,
+                started: now,
+                due,
+                left,
+                moves: Time::ZERO,
+            });
+        }
+        self.set_next_read(index);
+    }
+
+    /// Sets the event of a die whose planes read.
+    fn set_next_read(&mut self, index: usize) {
+        match self.dies[index].plane_reads.iter().map(|read| read.due).min() {
+            Some(due) => self.events.set_unforeseen(index, due),
+            None => self.events.clear(index),
+        }
+    }
+
+    /// Handles what is due on a die whose planes read.
+    pub(super) fn step_reads(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+        let die = &mut self.dies[index];
+        die.spent[Phase::Host as usize] += now - die.started;
+        die.busy += now - die.started;
+        die.started = now;
+        let mut nth = 0;
+        while let Some(read) = self.dies[index].plane_reads.get_mut(nth) {
+            if read.due > now {
+                nth += 1;
+            } else if read.moves == Time::ZERO {
+                // Sensed: its data asks for the channel.
+                read.moves = if read.left > 0 { read.usage.again } else { read.usage.channel };
+                let channel = self.dies[index].channel;
+                let moves = self.dies[index].plane_reads[nth].moves;
+                let end = self.channels[channel].grant(now, moves) + moves;
+                self.dies[index].plane_reads[nth].due = end;
+                nth += 1;
+            } else {
+                if observer.watches_transfers() {
+                    observer.transfer(DieId(index as u32), now - read.moves, now);
+                }
+                if read.left > 0 {
+                    (read.left, read.moves, read.due) = (read.left - 1, Time::ZERO, now + read.usage.die_first);
+                    nth += 1;
+                } else {
+                    self.end_read(index, nth, now, observer)?;
+                }
+            }
+        }
+        self.after_reads(index, now);
+        Ok(())
+    }
+
+    /// A read is done.
+    fn end_read(&mut self, index: usize, nth: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+        let die = &mut self.dies[index];
+        let read = die.plane_reads.remove(nth);
+        self.chips.execute(&read.command)?;
+        observer.command(read.started, now, &read.command);
+        if self.policy.moves_wait {
+            self.moves.ended(index, &read.command);
+        }
+        self.done.push_back(die.read_done(&read, now));
+        if die.plane_reads.is_empty() {
+            die.clock.occupy(die.reads_since, now, &read.command)?;
+        }
+        Ok(())
+    }
+
+    /// Starts what is next on a die of which planes have read.
+    fn after_reads(&mut self, index: usize, now: Time) {
+        let die = &mut self.dies[index];
+        if !die.lanes[READS].segments.is_empty() {
+            self.start_reads(index, now);
+        } else if !die.plane_reads.is_empty() {
+            self.set_next_read(index);
+        } else if die.is_waited_for() {
+            self.start(index, now);
+        } else {
+            die.active = None;
+            die.lanes.iter_mut().for_each(Lane::rewind);
+            self.idle = Some(DieId(index as u32));
+        }
+        if !self.stalled.is_empty() {
+            self.wake(now);
+        }
+        if self.dies[index].active.is_none() {
+            self.events.clear(index);
+        }
+    }
+}
+
+impl Die {
+    /// Takes a read out of its lane.
+    fn take_read(&mut self, nth: usize) -> Option<(Segment, FlashCommand)> {
+        let lane = &mut self.lanes[READS];
+        let taken = lane.segments.remove(nth).zip(lane.commands.remove(nth))?;
+        lane.first_number += 1;
+        Some(taken)
+    }
+
+    /// Accounts for a read that ends now. What it waited for beside its own time were other reads and the channel.
+    fn read_done(&mut self, read: &PlaneRead, now: Time) -> PageDone {
+        let (own_die, transfer) = read.usage.with_retries(read.segment.retries);
+        let mut waited = PhaseTimes::default();
+        if read.segment.snapshot != NO_SNAPSHOT {
+            let snapshot = self.snapshots.take(read.segment.snapshot);
+            for (waited, (end, start)) in waited.iter_mut().zip(self.spent.iter().zip(snapshot.spent)) {
+                *waited = *end - start;
+            }
+            waited[Phase::Host as usize] = waited[Phase::Host as usize] - own_die - transfer;
+            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + transfer, now - snapshot.at);
+        }
+        PageDone { token: read.segment.token, at: now, transfer, die: own_die, waited }
+    }
+}

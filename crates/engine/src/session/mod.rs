@@ -1,0 +1,351 @@
+//! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
+
+mod kept;
+mod outcome;
+mod used_state;
+
+use std::sync::Arc;
+
+use pumice_config::{Config, SpecError};
+use pumice_ftl::Recovery;
+use pumice_types::erase::MAX_LOOPS;
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
+use pumice_workload::Fact;
+
+use crate::build::build;
+use crate::controller::Controller;
+use crate::error::SimError;
+use crate::observe::{Beginning, Observer};
+use crate::power::{CutFlash, PowerCuts};
+use crate::results::BusyTimes;
+use crate::ssd::Ssd;
+
+pub use kept::KeptSession;
+pub use used_state::Ageing;
+
+/// Pages submitted and events handled between two reports of progress.
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
+
+/// How often the write buffer is emptied at the end of a session: what the first time programs may let pages in that
+/// waited for room.
+const FLUSHES_AT_THE_END: u8 = 2;
+
+/// What the requests of a session come from, as its result tells.
+#[derive(Default)]
+pub struct Origin {
+    /// Facts of the workload.
+    pub facts: Vec<(&'static str, Fact)>,
+    /// Facts of the workload of each flow that sent requests, by its number.
+    pub flows: Vec<(u8, Vec<(&'static str, Fact)>)>,
+    /// What had to be changed or overlooked.
+    pub warnings: Vec<String>,
+}
+
+/// How far a session has come: what it knows beside its device.
+#[derive(Clone)]
+pub(crate) struct SessionCourse {
+    /// Requests submitted.
+    submitted: u64,
+    /// Pages submitted and events handled since a caller last set this to 0.
+    pub(crate) work: u64,
+    busy_before: BusyTimes,
+    /// Busy times when the last request was done; what was decided by then, and flushing, go on after that.
+    busy_after: Option<BusyTimes>,
+    /// No request is left to come.
+    is_over: bool,
+    /// How often the write buffer was emptied since.
+    flushes: u8,
+    /// Cuts of the power to come; `None` if the device cannot recover.
+    cuts: Option<PowerCuts>,
+    /// By how much the host is behind its workload's clock, because it waited for the device to recover.
+    behind: Time,
+    /// How often the device was aged.
+    aged: u32,
+}
+
+/// A device with its host, from the first request to the result document.
+pub struct Session<O: Observer> {
+    /// The device with its host.
+    pub ssd: Ssd<O>,
+    config: Arc<Config>,
+    scale: f64,
+    geometry: Geometry,
+    timing: FlashTiming,
+    /// How far it has come.
+    pub(crate) course: SessionCourse,
+}
+
+impl<O: Observer> Session<O> {
+    /// A device of a configuration at a scale, in its initial state.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry, or a policy of the user's that cannot be made.
+    pub fn new(config: &Config, scale: f64, mut observer: O) -> Result<Session<O>, SimError> {
+        let config = Arc::new(config.clone());
+        let built = build(&config, scale)?;
+        let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
+        observer.begin(&Beginning { config: &config, scale, array: &built.chips.checked.array, user_pages });
+        let ssd = Ssd::new(&config, built, observer);
+        let recovers = config.ftl.shared.recovery != Recovery::Off;
+        let course = SessionCourse {
+            submitted: 0,
+            work: 0,
+            busy_before: ssd.controller.scheduler.busy_times(Time::ZERO),
+            busy_after: None,
+            is_over: false,
+            flushes: 0,
+            cuts: recovers.then(|| PowerCuts::new(&config, scale)).transpose()?,
+            behind: Time::ZERO,
+            aged: 0,
+        };
+        let mut session = Session { config, scale, geometry, timing, ssd, course };
+        session.arm_cuts(None);
+        Ok(session)
+    }
+
+    /// Bytes that the host can address.
+    pub fn capacity(&self) -> u64 {
+        u64::from(self.ssd.ftl().user_pages()) * u64::from(self.geometry.page_bytes)
+    }
+
+    /// Requests submitted so far, warm-up included.
+    pub fn submitted(&self) -> u64 {
+        self.course.submitted
+    }
+
+    /// By how much the host is behind its workload's clock.
+    pub fn behind(&self) -> Time {
+        self.course.behind
+    }
+
+    /// What was counted so far counts no more.
+    fn restart_measuring(&mut self, now: Time) {
+        self.ssd.restart_measuring(now);
+        self.course.busy_before = self.ssd.controller.scheduler.busy_times(now);
+    }
+
+    /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
+    #[inline]
+    pub fn note_submitted(&mut self, request: &HostRequest, now: Time) -> bool {
+        let warmup = self.config.run.warmup_requests;
+        if self.course.submitted == warmup && warmup > 0 {
+            self.restart_measuring(now);
+        }
+        self.course.submitted += 1;
+        self.ssd.now = now;
+        self.course.work += 1 + u64::from(request.bytes / self.geometry.page_bytes);
+        self.course.submitted > warmup
+    }
+
+    /// Submits a request at `now`, which is not before anything that happened.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn submit(&mut self, request: &HostRequest, now: Time) -> Result<(), SimError> {
+        let measured = self.note_submitted(request, now);
+        self.ssd.arrive(request, measured, now)
+    }
+
+    /// One event, or the power cut before it.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), SimError> {
+        if self.course.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
+            return self.lose_power();
+        }
+        self.note_end();
+        self.course.work += 1;
+        self.ssd.step()
+    }
+
+    /// Several steps towards an instant of the workload's clock, as many as nobody but the flash notices, and one more.
+    /// `false` if nothing happens by then.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn steps_until(&mut self, instant: Time) -> Result<bool, SimError> {
+        if self.course.cuts.is_some() {
+            return self.step_until(instant);
+        }
+        self.note_end();
+        let handled = self.ssd.step_until_noticed(instant + self.course.behind)?;
+        self.course.work += handled;
+        Ok(handled > 0)
+    }
+
+    /// The end of the last request, which a buffer may have taken at once, ends what is measured: dies begin no step of
+    /// their own any more, which would count for requests that never come.
+    #[inline]
+    fn note_end(&mut self) {
+        if self.course.is_over && self.course.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
+            self.course.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+            self.ssd.controller.stop_idle_work();
+        }
+    }
+
+    /// One step towards an instant of the workload's clock: an event or a power cut that comes by then. `false` if
+    /// none does.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn step_until(&mut self, instant: Time) -> Result<bool, SimError> {
+        let due = instant + self.course.behind;
+        if self.ssd.next_event().is_some_and(|at| at <= due) {
+            self.step()?;
+            return Ok(true);
+        }
+        let is_cut = self.is_cut_by(due);
+        if is_cut {
+            self.lose_power()?;
+        }
+        Ok(is_cut)
+    }
+
+    /// No request will come any more.
+    pub fn end_requests(&mut self) {
+        self.course.is_over = true;
+    }
+
+    /// One step of letting everything under way end, and programming what is still buffered. `false` when that is
+    /// done.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn drain_step(&mut self) -> Result<bool, SimError> {
+        if self.ssd.next_event().is_some() {
+            self.step()?;
+            return Ok(true);
+        }
+        self.ssd.flush(true)?;
+        self.course.flushes += 1;
+        Ok(self.course.flushes < FLUSHES_AT_THE_END)
+    }
+
+    /// Whether cuts wait for the workload to get to their share of it.
+    #[inline]
+    pub fn cuts_wait_for_share(&self) -> bool {
+        self.course.cuts.as_ref().is_some_and(PowerCuts::wait_for_share)
+    }
+
+    /// Settles which command the power is cut in next. So much of the workload has been submitted.
+    pub fn arm_cuts(&mut self, share: Option<f64>) {
+        let scheduler = &mut self.ssd.controller.scheduler;
+        self.course.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
+    }
+
+    /// Whether the power is cut at this time or before.
+    #[inline]
+    fn is_cut_by(&self, at: Time) -> bool {
+        self.course.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
+    }
+
+    /// The next power cut; the host waits until the device has recovered.
+    fn lose_power(&mut self) -> Result<(), SimError> {
+        let Some(cuts) = &mut self.course.cuts else { return Ok(()) };
+        let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
+        self.ssd.lose_power(cuts)?;
+        self.course.behind += self.ssd.now - at;
+        // What is measured ends no earlier than this.
+        self.course.busy_after = None;
+        // However long the device takes to recover, a report is due.
+        self.course.work += PROGRESS_EVERY;
+        Ok(())
+    }
+
+    /// Cuts the power at an instant of the device's clock, which is not past, and lets the device recover.
+    ///
+    /// # Errors
+    /// A device that cannot recover, or whose spec has a schedule of cuts; a broken rule or belief.
+    pub fn cut_power(&mut self, at: Time) -> Result<(), SimError> {
+        if !self.course.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
+            return Err(cannot_recover());
+        }
+        let instant = at - self.course.behind;
+        while self.step_until(instant)? {}
+        Ok(())
+    }
+
+    /// Lets the next erase of a block fail; the translation layer then uses the block no more.
+    ///
+    /// # Errors
+    /// In one line: a device of this spec uses such blocks again, there is no such block, or its erase cannot fail now.
+    pub fn fail_next_erase(&mut self, block: u32) -> Result<(), String> {
+        let (config, blocks) = (&self.config, self.geometry.blocks());
+        if config.ftl.shared.recovery != Recovery::Off {
+            return Err("needs ftl.recovery = \"off\": a device that recovers forgets which erases fail".into());
+        }
+        if config.chip.erase.max_loops < MAX_LOOPS {
+            return Err(format!("needs erase.max_loops = {MAX_LOOPS}: erases of this device fail of their own"));
+        }
+        if config.chip.partial_erase.unit != PartialEraseUnit::None {
+            let found = config.chip.partial_erase.unit;
+            return Err(format!("needs partial_erase.unit = \"none\", found \"{found}\""));
+        }
+        let retires = config.ftl.check_retirement(&config.assumed_chip(), &config.initial);
+        retires.map_err(|needed| format!("needs {needed}"))?;
+        if block >= blocks {
+            return Err(format!("there is no block {block}; allowed: 0 to {}", blocks - 1));
+        }
+        let Controller { scheduler, ftl, .. } = &mut self.ssd.controller;
+        if scheduler.is_erasing(BlockId(block)) {
+            return Err(format!("block {block} is being erased"));
+        }
+        if !scheduler.chips.fail_next_erase(BlockId(block)) {
+            return Err(format!("block {block} is bad, or its next erase fails already"));
+        }
+        ftl.note_failing(BlockId(block));
+        Ok(())
+    }
+
+    /// Whether the device can start again after a power cut.
+    pub fn can_recover(&self) -> bool {
+        self.course.cuts.is_some()
+    }
+
+    /// Takes the power away at an instant of the device's clock, which is not past; events before it have been handled.
+    ///
+    /// # Errors
+    /// A device that cannot start again; a broken rule or belief.
+    pub fn take_power(&mut self, at: Time) -> Result<(), SimError> {
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_recover)?;
+        self.ssd.cut(at, cuts)
+    }
+
+    /// Gives the power back at an instant of the device's clock, behind [`Session::take_power`]. The device has then
+    /// started, and its present is the time at which it serves the host again.
+    ///
+    /// # Errors
+    /// A device that finds no room to work in; a broken rule or belief.
+    pub fn give_power(&mut self, at: Time) -> Result<(), SimError> {
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_recover)?;
+        self.ssd.now = self.ssd.now.max(at);
+        self.ssd.recover(at, cuts)
+    }
+
+    /// What a power cut at an instant of the device's clock meets; nothing is cut. Events before it have been handled,
+    /// and none behind it.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn flash_cut_at(&mut self, at: Time) -> Result<CutFlash, SimError> {
+        self.ssd.flash_cut_at(at)
+    }
+
+    /// Makes this device, which was just built, one that has lost its power with such a flash, and lets it recover.
+    /// Returns how long that takes. `draws` names the random stream that decides what torn operations leave.
+    ///
+    /// # Errors
+    /// A device that cannot recover, or that finds no room to work in; a broken rule or belief.
+    pub fn start_from(&mut self, flash: CutFlash, draws: &str) -> Result<Time, SimError> {
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_recover)?;
+        self.ssd.start_from(flash, draws, cuts)
+    }
+}
+
+fn cannot_recover() -> SimError {
+    SpecError("the device cannot recover after a power cut; ftl.recovery = \"scan\" is needed".into()).into()
+}

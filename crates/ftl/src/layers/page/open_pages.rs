@@ -1,0 +1,335 @@
+//! Pages in which mapping units gather (`ftl.map_unit_bytes`).
+//!
+//! Maps, valid bits, victims and counts of this layer work on units, as if each were a page. A page of flash has several
+//! and is programmed once. So what the layer appends for single units is made into commands for pages here: units gather
+//! in the page that they were given, in the controller's RAM, and its program is appended when the last one is there.
+//! Collection reads a page once for all units that it moves out of it.
+//!
+//! A unit of the host that gathers is in RAM. A unit that is moved still lies where it comes from: the erase of its block
+//! waits for the program of the page that it goes to. So a power cut takes nothing that was programmed before. A block
+//! whose erase waits counts as free; if it is needed, the page that its erase waits for is forced out.
+
+use serde::{Deserialize, Serialize};
+
+use pumice_types::{
+    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageUnit, PlaneId, SpareMark, UnitSource,
+};
+
+use crate::layers::page::collect::plane::WriteStream;
+use crate::layers::page::{Allocation, PageFtl};
+use crate::plan::{FtlError, Plan};
+use crate::seam::GatheredUnits;
+
+/// The pages of a device in which units gather.
+#[derive(Serialize, Deserialize)]
+pub(in crate::layers::page) struct OpenPages {
+    geometry: Geometry,
+    planes: Vec<PlanePages>,
+    /// The page that took the last unit of the host.
+    last: Option<PageAddress>,
+    /// Pages that were programmed, for their memory.
+    #[serde(skip)]
+    unused: Vec<OpenPage>,
+    #[serde(skip)]
+    singles: Vec<FlashCommand>,
+}
+
+/// Open pages of a plane, and what waits for them.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct PlanePages {
+    open: Vec<OpenPage>,
+    /// Blocks whose erase waits for the program of a page.
+    held: Vec<BlockId>,
+    /// The page that collection read last: its units are in RAM.
+    last_read: Option<PageAddress>,
+}
+
+/// A page in which units gather.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct OpenPage {
+    /// The first unit of the page.
+    first: PageAddress,
+    sequence: u32,
+    mark: SpareMark,
+    units: Vec<PageUnit>,
+}
+
+impl OpenPage {
+    fn has_hosts(&self) -> bool {
+        self.units.iter().any(|unit| unit.source == UnitSource::Host)
+    }
+
+    fn takes_from(&self, block: BlockId) -> bool {
+        let comes_from = |unit: &PageUnit| matches!(unit.source, UnitSource::Copied(from) if from.block == block);
+        self.units.iter().any(comes_from)
+    }
+}
+
+impl PlanePages {
+    fn is_awaited(&self, block: BlockId) -> bool {
+        self.open.iter().any(|page| page.takes_from(block))
+    }
+}
+
+impl OpenPages {
+    /// Nothing gathers yet. `None` where a page is one unit.
+    pub(in crate::layers::page) fn new(geometry: &Geometry) -> Option<OpenPages> {
+        let planes = vec![PlanePages::default(); geometry.planes() as usize];
+        (geometry.units_per_page > 1).then(|| OpenPages {
+            geometry: *geometry,
+            planes,
+            last: None,
+            unused: Vec::new(),
+            singles: Vec::new(),
+        })
+    }
+
+    /// The unit that is to lie in a place whose page still gathers.
+    fn unit_at(&self, place: PageAddress, plane: PlaneId) -> Option<PageUnit> {
+        let first = self.geometry.page_of_unit(place);
+        let page = self.planes[plane.index()].open.iter().find(|page| page.first == first)?;
+        page.units.get(usize::from(place.page - first.page)).copied()
+    }
+
+    /// Where the chips hold what the layer has in a place: elsewhere, if it is being moved there.
+    #[inline]
+    pub(in crate::layers::page) fn source_of(&self, place: PageAddress, plane: PlaneId) -> PageAddress {
+        match self.unit_at(place, plane) {
+            Some(PageUnit { source: UnitSource::Copied(source), .. }) => source,
+            Some(PageUnit { source: UnitSource::Host | UnitSource::Padding, .. }) | None => place,
+        }
+    }
+
+    /// Makes the commands for single units from the `first` on into commands for pages.
+    fn gather(&mut self, plane: PlaneId, first: usize, plan: &mut Plan) {
+        let completes = plan.commands.len() > first && plan.completes() == Some(first);
+        let mut singles = std::mem::take(&mut self.singles);
+        singles.extend(plan.commands.drain(first..));
+        let mut programmed = None;
+        for command in singles.drain(..) {
+            match command.op {
+                FlashOp::Program => {
+                    let (lpn, version) = (command.lpn, command.version);
+                    let unit = PageUnit { lpn, version, source: UnitSource::Host };
+                    programmed = self.add(plane, &command, unit, plan).or(programmed);
+                }
+                FlashOp::Copy => {
+                    self.read_source(plane, &command, plan);
+                    let source = UnitSource::Copied(command.source);
+                    let unit = PageUnit { lpn: command.lpn, version: 0, source };
+                    programmed = self.add(plane, &command, unit, plan).or(programmed);
+                }
+                FlashOp::Erase => self.erase(plane, command, plan),
+                FlashOp::Read
+                | FlashOp::SpareSearch
+                | FlashOp::PartialErase
+                | FlashOp::SubBlockErase
+                | FlashOp::Pause => plan.push(command),
+            }
+        }
+        self.singles = singles;
+        if completes {
+            match programmed {
+                Some(at) => plan.complete_at(at),
+                None => plan.complete_here(),
+            }
+        }
+    }
+
+    /// Reads the page that a unit comes from, unless it was just read for another one.
+    fn read_source(&mut self, plane: PlaneId, copy: &FlashCommand, plan: &mut Plan) {
+        let page = self.geometry.page_of_unit(copy.source);
+        let last_read = &mut self.planes[plane.index()].last_read;
+        if *last_read != Some(page) {
+            *last_read = Some(page);
+            plan.push(FlashCommand::read_of_moved(copy.source, copy.lpn));
+        }
+    }
+
+    /// Puts a unit into its page. Returns the place of that page's program in the plan, if it is full.
+    fn add(&mut self, plane: PlaneId, command: &FlashCommand, unit: PageUnit, plan: &mut Plan) -> Option<usize> {
+        let first = self.geometry.page_of_unit(command.target);
+        let open = &mut self.planes[plane.index()].open;
+        if command.target == first {
+            let mut page = self.unused.pop().unwrap_or_default();
+            (page.first, page.sequence, page.mark) = (first, command.sequence, command.mark);
+            open.push(page);
+        }
+        let nth = open.iter().position(|page| page.first == first)?;
+        let page = &mut open[nth];
+        debug_assert_eq!(page.units.len(), usize::from(command.target.page - first.page), "units come in order");
+        if unit.source == UnitSource::Host {
+            self.last = Some(first);
+            if !page.has_hosts() {
+                plan.gathers = Some(first);
+            }
+        }
+        page.units.push(unit);
+        (page.units.len() == usize::from(self.geometry.units_per_page)).then(|| self.program(plane, nth, plan))
+    }
+
+    /// Appends the program of an open page, with padding where units are missing, and the erases that waited for it.
+    /// Returns the place of the program in the plan.
+    fn program(&mut self, plane: PlaneId, nth: usize, plan: &mut Plan) -> usize {
+        let state = &mut self.planes[plane.index()];
+        let mut page = state.open.swap_remove(nth);
+        let hosts = page.has_hosts();
+        let PageUnit { lpn, version, source } = page.units[0];
+        page.units.resize(usize::from(self.geometry.units_per_page), PageUnit::PADDING);
+        let command = match source {
+            UnitSource::Copied(source) if !hosts => FlashCommand::moved(source, page.first, lpn, 0, page.sequence),
+            UnitSource::Copied(_) | UnitSource::Host | UnitSource::Padding => {
+                FlashCommand::program(Cause::Host, page.first, lpn, version, page.sequence)
+            }
+        };
+        let at = plan.commands.len();
+        plan.push_units(command.with_mark(page.mark), &page.units);
+        if plan.gathers == Some(page.first) {
+            plan.gathers = None;
+        }
+        page.units.clear();
+        self.unused.push(page);
+        let mut held = 0;
+        while let Some(&block) = state.held.get(held) {
+            if state.is_awaited(block) {
+                held += 1;
+            } else {
+                state.held.remove(held);
+                plan.push(FlashCommand::erase(block));
+            }
+        }
+        at
+    }
+
+    /// Appends an erase, or keeps it until what its block still holds alone is programmed elsewhere.
+    fn erase(&mut self, plane: PlaneId, command: FlashCommand, plan: &mut Plan) {
+        let state = &mut self.planes[plane.index()];
+        let block = command.target.block;
+        debug_assert!(state.open.iter().all(|page| page.first.block != block), "no page of a victim gathers units");
+        if state.last_read.is_some_and(|page| page.block == block) {
+            state.last_read = None;
+        }
+        if state.is_awaited(block) {
+            state.held.push(block);
+        } else {
+            plan.push(command);
+        }
+    }
+}
+
+impl PageFtl {
+    /// Makes the commands for single units from the `first` on into commands for pages, if a page has several.
+    #[inline]
+    pub(in crate::layers::page) fn gather(&mut self, plane: PlaneId, first: usize, plan: &mut Plan) {
+        if let Some(gathering) = &mut self.gathering {
+            gathering.gather(plane, first, plan);
+        }
+    }
+
+    /// The plane of a unit that the host writes, if that is settled: pages go round the planes, not units.
+    #[inline(never)]
+    pub(in crate::layers::page) fn plane_of_unit(&self, lpn: Lpn) -> Option<PlaneId> {
+        match self.config.allocation {
+            Allocation::Static => {
+                let page = lpn.index() / usize::from(self.config.geometry.units_per_page);
+                Some(self.config.order[page % self.config.order.len()])
+            }
+            Allocation::Dynamic => {
+                let gathering = self.gathering.as_ref()?;
+                let last = gathering.last?;
+                let plane = self.config.geometry.plane_of(last.block);
+                let gathers = gathering.planes[plane.index()].open.iter().any(|page| page.first == last);
+                gathers.then_some(plane)
+            }
+        }
+    }
+
+    /// Whether a place belongs to a page that the controller still gathers, so that its RAM holds the data.
+    #[inline]
+    pub(in crate::layers::page) fn is_in_ram(&self, place: PageAddress) -> bool {
+        let plane = || self.config.geometry.plane_of(place.block);
+        self.gathering.as_ref().is_some_and(|gathering| gathering.unit_at(place, plane()).is_some())
+    }
+
+    /// Lets the erase of a block that is opened come before its first program.
+    #[inline]
+    pub(in crate::layers::page) fn release_erase(&mut self, block: BlockId, plan: &mut Plan) {
+        if self.gathering.is_some() {
+            self.force_out_for(block, plan);
+        }
+    }
+
+    /// Forces the pages out that the erase of a block waits for.
+    #[inline(never)]
+    fn force_out_for(&mut self, block: BlockId, plan: &mut Plan) {
+        let plane = self.config.geometry.plane_of(block);
+        while let Some(gathering) = &self.gathering
+            && let Some(nth) = gathering.planes[plane.index()].open.iter().position(|page| page.takes_from(block))
+        {
+            self.close_page(plane, nth, plan);
+        }
+    }
+
+    /// Programs an open page as it is: its other units are padding. Returns the place of the program in the plan.
+    fn close_page(&mut self, plane: PlaneId, nth: usize, plan: &mut Plan) -> Option<usize> {
+        let gathering = self.gathering.as_mut()?;
+        let first = gathering.planes[plane.index()].open[nth].first;
+        let at = gathering.program(plane, nth, plan);
+        let end = first.page + self.config.geometry.units_per_page;
+        let (stream, open) = self.planes[plane.index()].writing(first.block)?;
+        open.next = end.into();
+        self.end_page(plane, stream, end - 1, plan);
+        Some(at)
+    }
+
+    /// The first page of a plane that gathers units of the host and is wanted, by its number, and its stream.
+    fn hosts_page(&mut self, plane: PlaneId, is_wanted: &impl Fn(PageAddress) -> bool) -> Option<(usize, WriteStream)> {
+        let open = &self.gathering.as_ref()?.planes[plane.index()].open;
+        let nth = open.iter().position(|page| page.has_hosts() && is_wanted(page.first))?;
+        let (stream, _) = self.planes[plane.index()].writing(open[nth].first.block)?;
+        Some((nth, stream))
+    }
+
+    /// Programs the open pages of a plane that hold units of the host and that are wanted. Returns the place of the last
+    /// program in the plan.
+    fn force_out(
+        &mut self,
+        plane: PlaneId,
+        is_wanted: impl Fn(PageAddress) -> bool,
+        plan: &mut Plan,
+    ) -> Result<Option<usize>, FtlError> {
+        let mut programmed = None;
+        while let Some((_, stream)) = self.hosts_page(plane, &is_wanted) {
+            // Padding takes room of a block that copies may share. Collection may have filled the page.
+            if self.config.hot_cold.shares_blocks() {
+                self.make_room(plane, stream, plan)?;
+            }
+            if let Some((nth, _)) = self.hosts_page(plane, &is_wanted) {
+                programmed = self.close_page(plane, nth, plan);
+            }
+        }
+        Ok(programmed)
+    }
+}
+
+impl GatheredUnits for PageFtl {
+    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(place) = self.find(lpn) else { return Ok(()) };
+        let geometry = self.config.geometry;
+        let page = geometry.page_of_unit(place);
+        if let Some(at) = self.force_out(geometry.plane_of(place.block), |first| first == page, plan)? {
+            plan.complete_at(at);
+        }
+        Ok(())
+    }
+
+    fn force_out_page(&mut self, page: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+        self.force_out(self.config.geometry.plane_of(page.block), |first| first == page, plan).map(drop)
+    }
+
+    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        (0..self.config.geometry.planes())
+            .map(PlaneId)
+            .try_for_each(|plane| self.force_out(plane, |_| true, plan).map(drop))
+    }
+}

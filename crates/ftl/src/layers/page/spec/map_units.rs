@@ -1,0 +1,86 @@
+//! Mapping units that are smaller than a page: how many a page has, and what does not go together with them.
+
+use pumice_types::refusal::{needs, quoted};
+use pumice_types::suspension::ProgramSuspension;
+use pumice_types::{ChipKeys, PageAddress, PlaneReads, ReadTransfer};
+
+use super::page_spec::PageKeys;
+use crate::layers::page::EraseGroup;
+use crate::plan::EraseUnit;
+use crate::seam::{LayerSpec, MapPlace, Recovery};
+
+/// Bytes of a sector: units are multiples of it.
+const SECTOR: u32 = 512;
+
+/// Units of a page; `None` if a page is one, or if the chips cannot be mapped so. `chip`: as the spec describes it.
+pub(super) fn units_per_page(chip: &ChipKeys, keys: &PageKeys) -> Option<u16> {
+    let (unit, page) = (keys.map_unit_bytes?, chip.geometry.page_bytes);
+    let units = u16::try_from(page / unit).ok().filter(|_| page.is_multiple_of(unit) && unit.is_multiple_of(SECTOR))?;
+    (units > 1 && chip.geometry.pages_per_block.checked_mul(units).is_some()).then_some(units)
+}
+
+/// Refuses units that do not make up a page, and what does not go together with units.
+pub(super) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let Some(unit) = keys.map_unit_bytes else { return Ok(()) };
+    let (chip, per_page) = (spec.chip, spec.chip.units.per_page);
+    let page = chip.geometry.page_bytes * u32::from(per_page);
+    if unit == page {
+        return Ok(());
+    }
+    let what = format!("ftl.map_unit_bytes = {unit}");
+    if !page.is_multiple_of(unit) || !unit.is_multiple_of(SECTOR) {
+        return Err(format!(
+            "{what}; allowed: a divisor of geometry.page_bytes = {page} that is a multiple of {SECTOR}"
+        ));
+    }
+    if per_page == 1 {
+        let pages = chip.geometry.pages_per_block;
+        return Err(format!(
+            "{what} makes blocks of {} units; allowed: at most {}",
+            u64::from(pages) * u64::from(page / unit),
+            u16::MAX
+        ));
+    }
+    let (units, most) = (chip.geometry.scaled(1.0)?.pages(), PageAddress::COUNT_MAX);
+    if units > most {
+        return Err(format!("{what} gives {units} units; allowed: at most {most}"));
+    }
+    check_codewords(spec, unit)?;
+    check_companions(spec, keys, what)
+}
+
+/// Refuses what is not there for units.
+fn check_companions(spec: &LayerSpec, keys: &PageKeys, what: String) -> Result<(), String> {
+    let chip = spec.chip;
+    needs(
+        what,
+        [
+            (chip.timing.copyback, "timing.copyback = false", "true".into()),
+            (
+                chip.timing.plane_reads != PlaneReads::Die,
+                "timing.plane_reads = \"die\"",
+                quoted(chip.timing.plane_reads),
+            ),
+            (
+                chip.program.suspension != ProgramSuspension::Off,
+                "program.suspension = \"off\"",
+                quoted(chip.program.suspension),
+            ),
+            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (keys.erase_group != EraseGroup::Plane, "ftl.erase_group = \"plane\"", quoted(keys.erase_group)),
+            (spec.shared.recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(spec.shared.recovery)),
+            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
+        ],
+    )
+}
+
+/// Refuses units and codewords of which neither is a multiple of the other.
+fn check_codewords(spec: &LayerSpec, unit: u32) -> Result<(), String> {
+    let codeword = spec.chip.timing.codeword_bytes;
+    match spec.chip.timing.read_transfer {
+        ReadTransfer::Codewords if !unit.is_multiple_of(codeword) && !codeword.is_multiple_of(unit) => Err(format!(
+            "ftl.map_unit_bytes = {unit} with timing.codeword_bytes = {codeword}; allowed: one a multiple of the other"
+        )),
+        ReadTransfer::Codewords | ReadTransfer::Page => Ok(()),
+    }
+}

@@ -1,0 +1,70 @@
+//! How requests get into a session: at their arrival, behind whatever else happens at that instant.
+
+use pumice_engine::{Session, SimError, Ssd};
+
+use crate::data::DataPath;
+use crate::data::transfer::Transfer;
+
+/// The session of a device whose bytes are kept.
+pub type DeviceSession<'a> = Session<&'a mut DataPath>;
+
+/// Submits a request at its arrival. What else happens at that instant comes first, as in a run of the record. `before`
+/// is called before each event.
+///
+/// # Errors
+/// A broken rule or belief, or what `before` says.
+pub fn submit<'a>(
+    session: &mut DeviceSession<'a>,
+    transfer: Transfer,
+    before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
+) -> Result<(), SimError> {
+    let request = transfer.request;
+    loop {
+        before(session)?;
+        if !session.step_until(request.arrival)? {
+            break;
+        }
+    }
+    session.ssd.observer.prepare(transfer);
+    session.submit(&request, request.arrival + session.behind())
+}
+
+/// Submits a request while nothing else is under way, and lets time pass until it is done. `before` is called before
+/// each event.
+///
+/// # Errors
+/// A broken rule or belief, a request that is never done, or what `before` says.
+pub fn exchange<'a>(
+    session: &mut DeviceSession<'a>,
+    transfer: Transfer,
+    before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
+) -> Result<Transfer, SimError> {
+    submit(session, transfer, before)?;
+    loop {
+        if let Some(finished) = session.ssd.observer.take_finished() {
+            return Ok(finished.transfer);
+        }
+        check_goes_on(session)?;
+        before(session)?;
+        session.step()?;
+    }
+}
+
+/// Refuses a device in which nothing happens any more though a request waits.
+///
+/// # Errors
+/// A request waits for nothing and is not done.
+pub fn check_goes_on(session: &DeviceSession) -> Result<(), SimError> {
+    let stuck = || SimError::Simulation("a request waits for nothing and is not done".into());
+    session.ssd.next_event().map(drop).ok_or_else(stuck)
+}
+
+/// Lets RAM go of what is programmed.
+///
+/// # Errors
+/// Bytes could not be moved.
+pub fn settle(session: &mut DeviceSession) -> Result<(), SimError> {
+    let Ssd { observer, controller, .. } = &mut session.ssd;
+    observer.settle(|lpn| controller.is_buffering(lpn));
+    observer.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
+}

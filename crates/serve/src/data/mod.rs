@@ -1,0 +1,400 @@
+//! The way of the bytes: the observer that moves them when commands take effect.
+//!
+//! The engine decides where a page goes, and when; it knows no bytes. This observer hears of every command and does the
+//! same to the bytes. What a program stores is settled when it is queued: what the controller's RAM holds of the page
+//! then. It lies in its page when the program takes effect, and an erase takes it away when that does. What a read
+//! returns is settled when the controller looks up where the page lies: what lies there, or what a queued command will
+//! have put there, with what RAM knows of newer writes laid over it. So every read has one instant at which it is true,
+//! however many requests are under way.
+
+pub(crate) mod exchange;
+pub(crate) mod failing;
+pub(crate) mod pages;
+pub(crate) mod queued;
+pub(crate) mod ram;
+pub(crate) mod sector;
+pub(crate) mod transfer;
+pub(crate) mod volatile;
+
+mod kept;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use pumice_engine::observe::{Beginning, Observer, PageRead, PageReader};
+use pumice_nand::NandArray;
+use pumice_types::{FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
+use pumice_workload::RandomStream;
+
+pub use self::kept::KeptBytes;
+use crate::data::failing::FailingDrive;
+use crate::data::pages::PhysicalPages;
+use crate::data::queued::{PageNow, QueuedContent, QueuedPages};
+use crate::data::ram::ControllerRam;
+use crate::data::sector::SectorForm;
+use crate::data::transfer::{FinishedTransfer, PageSplit, Transfer};
+use crate::store::pages::StoredPages;
+
+/// What the chips' erases erase.
+struct EraseShape {
+    tree: PbTree,
+    sub_blocks: Option<UnitPages>,
+}
+
+/// The bytes of a device, and the requests under way.
+pub struct DataPath {
+    split: PageSplit,
+    /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
+    user_pages: u32,
+    pages: Option<(PhysicalPages, EraseShape)>,
+    /// The pages of a store, until the device begins.
+    stored: Option<StoredPages>,
+    /// Commands come that a store's pages have seen already.
+    is_replay: bool,
+    /// Why bytes could not be moved.
+    failure: Option<String>,
+    /// Pages in the controller's RAM.
+    pub ram: ControllerRam,
+    /// Pages that queued commands will fill.
+    queued: QueuedPages,
+    /// What is about to be submitted.
+    next: Option<Transfer>,
+    /// What is under way, by the number of its request.
+    under_way: Vec<Option<Transfer>>,
+    finished: VecDeque<FinishedTransfer>,
+    /// Logical pages that RAM may hold no longer.
+    settled: Vec<u32>,
+    /// How the drive misbehaves in a power cut, if it does.
+    failing: Option<Box<FailingDrive>>,
+}
+
+impl DataPath {
+    /// The data path of a device that was not begun, with its bytes in a store or in memory.
+    pub fn new(page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
+        DataPath::keeping(SectorForm::Bytes, page_bytes, stored)
+    }
+
+    /// The data path of a device that was not begun, in memory, with stamps in place of bytes.
+    pub fn of_stamps(page_bytes: u32) -> DataPath {
+        DataPath::keeping(SectorForm::Stamps, page_bytes, None)
+    }
+
+    fn keeping(form: SectorForm, page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
+        let split = PageSplit { page_bytes: u64::from(page_bytes), form };
+        DataPath {
+            split,
+            user_pages: 0,
+            pages: None,
+            stored,
+            is_replay: false,
+            failure: None,
+            ram: split.empty_ram(),
+            queued: QueuedPages::default(),
+            next: None,
+            under_way: Vec::new(),
+            finished: VecDeque::new(),
+            settled: Vec::new(),
+            failing: None,
+        }
+    }
+
+    /// Whether the commands that come are those of earlier sessions, whose bytes are where they belong.
+    pub fn set_replay(&mut self, is_replay: bool) {
+        self.is_replay = is_replay;
+    }
+
+    /// The power was cut: nothing in RAM is left, and nothing is under way.
+    fn lose_ram(&mut self) {
+        self.ram = self.split.empty_ram();
+        self.queued = QueuedPages::default();
+        self.under_way.clear();
+        self.settled.clear();
+    }
+
+    /// What a physical page holds; `None`: all zeroes.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn stored(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+        self.pages.as_ref().map_or(Ok(None), |(pages, _)| pages.bytes(page))
+    }
+
+    /// Whether the drive answers nothing any more.
+    pub fn is_dead(&self) -> bool {
+        self.failing.as_ref().is_some_and(|failing| failing.is_dead())
+    }
+
+    /// A page is about to be written with what it holds, which lies at this place of the flash; `None`: nowhere. `false`:
+    /// it cannot be read.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn write_again(&mut self, lpn: Lpn, place: Option<PageAddress>, array: &NandArray) -> Result<bool, String> {
+        if place.is_some_and(|page| is_corrupt(array, page)) {
+            return Ok(false);
+        }
+        if self.is_replay {
+            return Ok(true);
+        }
+        if self.ram.holds(lpn.0) {
+            let mut ram = std::mem::replace(&mut self.ram, self.split.empty_ram());
+            let completed = ram.complete(lpn.0, |from, old| match place {
+                Some(page) => self.fetch(page, array, from, old).map(drop),
+                None => Ok(()),
+            });
+            self.ram = ram;
+            completed?;
+        } else if let Some(bytes) = place.map(|page| self.stored(page)).transpose()?.flatten() {
+            self.ram.hold(lpn.0, bytes);
+        }
+        Ok(true)
+    }
+
+    /// Why bytes could not be moved, if something failed since this was last asked.
+    pub fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
+    }
+
+    /// The request that is submitted next is this one.
+    pub fn prepare(&mut self, transfer: Transfer) {
+        self.next = Some(transfer);
+    }
+
+    /// The next request that is done.
+    pub fn take_finished(&mut self) -> Option<FinishedTransfer> {
+        self.finished.pop_front()
+    }
+
+    /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
+    pub fn settle(&mut self, is_buffering: impl Fn(Lpn) -> bool) {
+        for lpn in self.settled.drain(..) {
+            if !is_buffering(Lpn(lpn)) {
+                self.ram.forget(lpn);
+            }
+        }
+    }
+
+    /// What a command that fills a page will store there.
+    fn content_of(&self, command: &FlashCommand, array: Option<&NandArray>) -> Result<QueuedContent, String> {
+        let bytes = |bytes, is_corrupt| QueuedContent::Bytes { bytes, is_corrupt };
+        if command.op == FlashOp::Copy {
+            return Ok(QueuedContent::CopyOf(command.source));
+        }
+        if !command.is_move() {
+            return Ok(bytes(self.ram.programmed(command.lpn.0).filter(|_| command.lpn.0 < self.user_pages), false));
+        }
+        Ok(match self.queued.find(command.source) {
+            PageNow::Ram(found, is_corrupt) => bytes(found.clone(), is_corrupt),
+            PageNow::Flash(page) => bytes(self.stored(page)?, array.is_some_and(|array| is_corrupt(array, page))),
+        })
+    }
+
+    /// Lays what a page holds over a part of RAM that begins at byte `from` of the page. Returns whether it fails its
+    /// code.
+    fn fetch(&self, page: PageAddress, array: &NandArray, from: usize, out: &mut [u8]) -> Result<bool, String> {
+        match self.queued.find(page) {
+            PageNow::Ram(bytes, is_corrupt) => {
+                match bytes {
+                    Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
+                    None => out.fill(0),
+                }
+                Ok(is_corrupt)
+            }
+            PageNow::Flash(page) => {
+                self.pages.iter().try_for_each(|(pages, _)| pages.read(page, from, out))?;
+                Ok(is_corrupt(array, page))
+            }
+        }
+    }
+
+    /// Takes what a page holds that is about to be read.
+    fn take_page(&mut self, read: &PageRead) -> Result<(), String> {
+        let PageRead { lpn, place, array, .. } = *read;
+        match (read.reader, place) {
+            (PageReader::PartialWrite, None) => Ok(()),
+            (PageReader::PartialWrite, Some(page)) => {
+                let mut ram = std::mem::replace(&mut self.ram, self.split.empty_ram());
+                let completed = ram.complete(lpn.0, |from, old| self.fetch(page, array, from, old).map(drop));
+                self.ram = ram;
+                completed
+            }
+            (PageReader::Request(id), place) => {
+                let Some(mut transfer) = self.under_way.get_mut(id as usize).and_then(Option::take) else {
+                    return Ok(());
+                };
+                let piece = self.split.piece(&transfer.request, u64::from(lpn.0));
+                let out = &mut transfer.data[piece.place()];
+                let fetched = place.map_or(Ok(false), |page| self.fetch(page, array, piece.from, out));
+                self.ram.lay_over(lpn.0, piece.from, out);
+                transfer.is_corrupt |= *fetched.as_ref().unwrap_or(&false);
+                self.under_way[id as usize] = Some(transfer);
+                fetched.map(drop)
+            }
+        }
+    }
+
+    /// Does to the bytes what a command does to the pages.
+    fn carry_out(&mut self, command: &FlashCommand) -> Result<(), String> {
+        let FlashCommand { target, lpn, .. } = *command;
+        let content = match command.op {
+            FlashOp::Program | FlashOp::Copy => match self.queued.take(target) {
+                Some(content) => content,
+                // It came without being queued, as commands without a clock do.
+                None => self.content_of(command, None)?,
+            },
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
+                self.erase(command);
+                return Ok(());
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => return Ok(()),
+        };
+        let Some((pages, _)) = &mut self.pages else { return Ok(()) };
+        let bytes = match content {
+            QueuedContent::Bytes { bytes, .. } => bytes,
+            QueuedContent::CopyOf(source) => pages.bytes(source)?,
+        };
+        if command.op == FlashOp::Program && !command.is_move() && lpn.0 < self.user_pages {
+            self.settled.push(lpn.0);
+            if let Some(failing) = &mut self.failing {
+                failing.note_program(target, lpn, bytes.clone());
+            }
+        }
+        pages.program(target, bytes)
+    }
+
+    /// Takes away the bytes of what is erased.
+    fn erase(&mut self, command: &FlashCommand) {
+        let Some((pages, erases)) = &mut self.pages else { return };
+        let block = command.target.block;
+        match command.op {
+            FlashOp::PartialErase => pages.erase(block, erases.tree.page_range(command.pb())),
+            FlashOp::SubBlockErase => {
+                let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
+                let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
+                let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
+                let gone = (0..pages_per_block).filter(is_erased).map(usize::from);
+                gone.for_each(|page| pages.erase(block, page..page + 1));
+            }
+            FlashOp::Erase
+            | FlashOp::Read
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Copy
+            | FlashOp::Pause => pages.erase(block, 0..erases.tree.pages_per_block()),
+        }
+    }
+
+    /// Notes why bytes could not be moved.
+    fn note(&mut self, done: Result<(), String>) {
+        if let Err(text) = done {
+            self.failure.get_or_insert(text);
+        }
+    }
+
+    /// A write of pages begins or, with `is_done`, has ended.
+    fn note_write(&mut self, transfer: &Transfer, is_done: bool) {
+        for piece in self.split.pieces(&transfer.request) {
+            if is_done {
+                self.ram.write_done(piece.lpn);
+                self.settled.push(piece.lpn);
+            } else {
+                self.ram.write(piece.lpn, piece.from, &transfer.data[piece.place()]);
+            }
+        }
+    }
+}
+
+impl Observer for DataPath {
+    fn begin(&mut self, beginning: &Beginning) {
+        let config = beginning.array.config();
+        self.user_pages = beginning.user_pages;
+        let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
+        let erases = EraseShape { tree: config.tree, sub_blocks };
+        self.pages = Some((PhysicalPages::new(&config.geometry, self.stored.take()), erases));
+        self.failing = FailingDrive::of(beginning.config.power.failure, self.split.form).map(Box::new);
+    }
+
+    fn accepted(&mut self, slot: u32, request: &HostRequest) {
+        let Some(mut transfer) = self.next.take() else { return };
+        match request.kind {
+            _ if self.is_replay => {}
+            RequestKind::Write => self.note_write(&transfer, false),
+            RequestKind::Read => transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)],
+            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
+        }
+        let slot = slot as usize;
+        if self.under_way.len() <= slot {
+            self.under_way.resize_with(slot + 1, || None);
+        }
+        self.under_way[slot] = Some(transfer);
+    }
+
+    fn completed(&mut self, slot: u32, at: Time) {
+        let Some(transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
+        if self.is_replay {
+            return;
+        }
+        match transfer.request.kind {
+            RequestKind::Write => self.note_write(&transfer, true),
+            RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
+        }
+        self.finished.push_back(FinishedTransfer { transfer, at });
+    }
+
+    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
+        if self.is_replay || !matches!(command.op, FlashOp::Program | FlashOp::Copy) {
+            return;
+        }
+        match self.content_of(command, Some(array)) {
+            Ok(content) => self.queued.add(command.target, content),
+            Err(text) => self.note(Err(text)),
+        }
+    }
+
+    fn reads_page(&mut self, read: &PageRead) {
+        if !self.is_replay {
+            let taken = self.take_page(read);
+            self.note(taken);
+        }
+    }
+
+    fn gives_up(&mut self, lpn: Lpn) {
+        if self.is_replay || !self.ram.holds(lpn.0) {
+            return;
+        }
+        // What is left of the page are writes under way: they may count as later than the trim.
+        self.ram.give_up(lpn.0);
+        for transfer in self.under_way.iter().flatten().filter(|transfer| transfer.request.kind == RequestKind::Write) {
+            let own = self.split.pieces(&transfer.request).find(|piece| piece.lpn == lpn.0);
+            own.into_iter().for_each(|piece| self.ram.write(lpn.0, piece.from, &transfer.data[piece.place()]));
+        }
+    }
+
+    fn torn(&mut self, command: &FlashCommand) {
+        // Whether the bytes of a page can be read is the array's to say: a page that fails its code returns none.
+        // What an erase that did not end has left is there until the block is erased again.
+        if matches!(command.op, FlashOp::Program | FlashOp::Copy) {
+            self.command(Time::ZERO, Time::ZERO, command);
+        }
+    }
+
+    fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
+        self.lose_ram();
+        let (Some(failing), Some((pages, _))) = (&mut self.failing, &mut self.pages) else { return };
+        let struck = failing.strike(array, pages, random);
+        self.note(struck);
+    }
+
+    fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
+        if self.is_replay {
+            return self.retrace(command);
+        }
+        let done = self.carry_out(command);
+        self.note(done);
+    }
+}
+
+/// Whether a page of flash fails its code.
+fn is_corrupt(array: &NandArray, page: PageAddress) -> bool {
+    array.peek(page).is_ok_and(|content| content.corrupt)
+}

@@ -1,0 +1,35 @@
+//! What of a device's bytes is in RAM, as a store keeps it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::queued::QueuedPages;
+use crate::data::ram::ControllerRam;
+
+/// Bytes in RAM at one instant.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct VolatileBytes {
+    /// Pages whose newest bytes are in the controller's RAM.
+    pub ram: ControllerRam,
+    /// Pages that queued commands will fill.
+    pub queued: QueuedPages,
+    /// Logical pages that RAM may hold no longer.
+    pub settled: Vec<u32>,
+}
+
+impl VolatileBytes {
+    /// As they are kept.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn encode(&self) -> Result<Vec<u8>, String> {
+        postcard::to_stdvec(self).map_err(|error| error.to_string())
+    }
+
+    /// The bytes that were kept so.
+    ///
+    /// # Errors
+    /// What was kept is something else.
+    pub fn decode(kept: &[u8]) -> Result<VolatileBytes, String> {
+        postcard::from_bytes(kept).map_err(|error| format!("what was in the device's RAM is damaged: {error}"))
+    }
+}

@@ -1,0 +1,112 @@
+//! The spec of a served device: the user's, with what real programs decide in place of a workload.
+
+use std::path::Path;
+
+use pumice_config::{Config, SpecError, SpecSource, own_keys, without_effect};
+use pumice_ftl::Recovery;
+
+use crate::protocol::SECTOR;
+use crate::recording::record::UNRECORDED;
+
+/// Keys that serving settles, with their values: requests arrive when clients send them, and a write of part of a page
+/// keeps the rest.
+const SETTLED: [(&str, &str); 4] = [
+    ("workload.kind", "\"trace\""),
+    ("host.mode", "\"open-loop\""),
+    ("host.speedup", "1.0"),
+    ("host.partial_page", "\"rmw\""),
+];
+
+/// A device that recovers after a power cut knows no trims if its layer has no way to write them down.
+const WITHOUT_TRIMS: (&str, &str) = ("workload.trims", "\"drop\"");
+
+/// The configuration of a served device.
+///
+/// # Errors
+/// A spec that is not allowed, or that asks for what a served device cannot give.
+pub fn served_config(source: &SpecSource, record: Option<&Path>) -> Result<Config, SpecError> {
+    let mut served = source.clone();
+    let path = match record.map(|path| path.to_str().ok_or(path)) {
+        None => UNRECORDED.0,
+        Some(Ok(path)) => path,
+        Some(Err(path)) => return Err(SpecError(format!("--record: the name {path:?} is not UTF-8"))),
+    };
+    let path = serde_json::Value::from(path).to_string();
+    SETTLED.into_iter().chain([("workload.path", path.as_str())]).for_each(|setting| settle(&mut served, setting));
+    if knows_no_trims(&served)? {
+        settle(&mut served, WITHOUT_TRIMS);
+    }
+    let config = Config::resolve(&served)?;
+    check(&config)?;
+    Ok(config)
+}
+
+/// One line for each key that a source sets itself and that serving does not read.
+///
+/// # Errors
+/// A source that [`served_config`] refuses as well.
+pub fn without_effect_on_a_served_device(source: &SpecSource, config: &Config) -> Result<Vec<String>, SpecError> {
+    let own = own_keys(source)?;
+    let settled = SETTLED.iter().map(|(key, _)| *key).chain(["workload.path"]);
+    let line = |key| format!("{key} has no effect: a served device settles it");
+    let settled = settled.filter(|key| own.contains(key)).map(line);
+    Ok(settled.chain(without_effect(source, config)?).collect())
+}
+
+/// Whether the device recovers after a power cut, and does not know then what was given up.
+fn knows_no_trims(source: &SpecSource) -> Result<bool, SpecError> {
+    let mut asked = source.clone();
+    settle(&mut asked, WITHOUT_TRIMS);
+    let ftl = Config::resolve(&asked)?.ftl;
+    Ok(ftl.shared.recovery != Recovery::Off && ftl.kind.facts().forgets_trims())
+}
+
+/// Settles a key; its value is TOML text.
+fn settle(source: &mut SpecSource, (key, value): (&str, &str)) {
+    source.origins.resize(source.sets.len(), "--set".into());
+    source.sets.push((key.into(), value.into()));
+    source.origins.push("serve".into());
+}
+
+fn check(config: &Config) -> Result<(), SpecError> {
+    let refuse = |text: String| Err(SpecError(text));
+    if !config.run.timed {
+        return refuse("run.timed = false: a served device has a clock; allowed: true".into());
+    }
+    if let Some(max) = config.run.max_requests {
+        return refuse(format!("run.max_requests = {max}: a served device takes every request; leave it out"));
+    }
+    if let Some(until) = config.run.until {
+        return refuse(format!("run.until = \"{until}\": a served device takes every request; leave it out"));
+    }
+    if config.run.warmup_requests > 0 {
+        let found = config.run.warmup_requests;
+        return refuse(format!("run.warmup_requests = {found}: a served device measures every request; allowed: 0"));
+    }
+    if let Some(key) = config.output.files().first() {
+        return refuse(format!(
+            "{key}: a served device writes no such file; replay its record with `pumice run --trace`"
+        ));
+    }
+    if let Some(key) = config.power.given().first() {
+        return refuse(format!("{key}: a served device has no schedule of power cuts; replay its record with one"));
+    }
+    if config.assumed_chip().units.per_page > 1 {
+        return refuse("ftl.map_unit_bytes: a served device maps whole pages; leave it out".into());
+    }
+    if config.ftl.has_host_zones() {
+        return refuse(
+            "ftl.zns.interface = \"zones\": clients of a served device know no zones; allowed: \"log\"".into(),
+        );
+    }
+    if !config.flows.is_empty() {
+        return refuse("workload.flow: the requests of a served device come from its clients; leave it out".into());
+    }
+    let page_bytes = config.chip.geometry.page_bytes;
+    if !page_bytes.is_multiple_of(SECTOR) {
+        return refuse(format!(
+            "geometry.page_bytes = {page_bytes}: pages of a served device are multiples of {SECTOR}"
+        ));
+    }
+    Ok(())
+}

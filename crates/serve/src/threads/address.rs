@@ -1,0 +1,249 @@
+//! Where a device is served: a socket of the file system, or a port of this machine.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Where clients connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A socket of the file system.
+    Unix(PathBuf),
+    /// A port of this machine; 0 takes a free one.
+    Tcp(u16),
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Address, String> {
+        let allowed = "allowed: unix:PATH or tcp:127.0.0.1:PORT";
+        match text.split_once(':') {
+            Some(("unix", path)) if !path.is_empty() => Ok(Address::Unix(path.into())),
+            Some(("tcp", rest)) => match rest.split_once(':').map(|(host, port)| (host, port.parse())) {
+                Some(("127.0.0.1" | "localhost", Ok(port))) => Ok(Address::Tcp(port)),
+                Some((host, Ok(_))) => {
+                    Err(format!("{text}: {host} is not this machine; clients are not asked who they are; {allowed}"))
+                }
+                _ => Err(format!("{text} is no address; {allowed}")),
+            },
+            _ => Err(format!("{text} is no address; {allowed}")),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(port) => write!(f, "tcp:127.0.0.1:{port}"),
+        }
+    }
+}
+
+impl Address {
+    /// The address as NBD clients take it.
+    pub fn uri(&self) -> String {
+        match self {
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", escaped(&path.to_string_lossy())),
+            Address::Tcp(port) => format!("nbd://127.0.0.1:{port}"),
+        }
+    }
+}
+
+/// A path as the query of a URI.
+fn escaped(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
+    path.bytes().map(|byte| if plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// What takes connections.
+pub enum Listener {
+    /// A socket of the file system; its file is removed in the end.
+    Unix(UnixListener, PathBuf),
+    /// A port.
+    Tcp(TcpListener, u16),
+}
+
+impl Listener {
+    /// Begins to listen. The file of a socket that nobody listens on any more is replaced.
+    ///
+    /// # Errors
+    /// An address that is in use or cannot be used, in one line.
+    pub fn bind(address: &Address) -> Result<Listener, String> {
+        let refused = |error: io::Error| format!("{address}: {error}");
+        match address {
+            Address::Unix(path) => {
+                let is_socket = path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
+                // Any other failure may be that of a socket somebody listens on.
+                let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+                if is_socket && UnixStream::connect(path).is_err_and(is_refused) {
+                    std::fs::remove_file(path).map_err(refused)?;
+                }
+                UnixListener::bind(path).map(|listener| Listener::Unix(listener, path.clone())).map_err(refused)
+            }
+            Address::Tcp(port) => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map_err(refused)?;
+                let port = listener.local_addr().map_err(refused)?.port();
+                Ok(Listener::Tcp(listener, port))
+            }
+        }
+    }
+
+    /// Where it listens, a port that was free in place of 0.
+    pub fn address(&self) -> Address {
+        match self {
+            Listener::Unix(_, path) => Address::Unix(path.clone()),
+            Listener::Tcp(_, port) => Address::Tcp(*port),
+        }
+    }
+
+    /// The next connection.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
+            Listener::Tcp(listener, _) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Socket::Tcp(stream))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Listener::Unix(_, path) = self {
+            // The socket's file may be gone already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// One connection.
+pub enum Socket {
+    /// A socket of the file system.
+    Unix(UnixStream),
+    /// A socket of a port.
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    /// Connects to an address.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn connect(address: &Address) -> io::Result<Socket> {
+        match address {
+            Address::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
+            Address::Tcp(port) => TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))).map(Socket::Tcp),
+        }
+    }
+
+    /// Another handle of the same connection.
+    ///
+    /// # Errors
+    /// The system has no handle left.
+    pub fn another(&self) -> io::Result<Socket> {
+        match self {
+            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
+            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
+        }
+    }
+
+    /// How long a read may wait; `None`: for ever.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn limit_reads(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Unix(stream) => stream.set_read_timeout(limit),
+            Socket::Tcp(stream) => stream.set_read_timeout(limit),
+        }
+    }
+
+    /// How long a write may wait; `None`: for ever.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn limit_writes(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Socket::Unix(stream) => stream.set_write_timeout(limit),
+            Socket::Tcp(stream) => stream.set_write_timeout(limit),
+        }
+    }
+
+    /// Ends one direction or both; a connection that has ended already stays so.
+    pub fn end(&self, direction: Shutdown) {
+        let _ = match self {
+            Socket::Unix(stream) => stream.shutdown(direction),
+            Socket::Tcp(stream) => stream.shutdown(direction),
+        };
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.read(out),
+            Socket::Tcp(stream) => stream.read(out),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.write(bytes),
+            Socket::Tcp(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixDatagram;
+
+    use super::*;
+
+    #[test]
+    fn s031_a_socket_that_nobody_listens_on_is_replaced_and_no_other() {
+        let path = std::env::temp_dir().join(format!("pumice-address-{}", std::process::id()));
+        let address = Address::Unix(path.clone());
+        // A socket in use that takes no streams: it cannot be connected to, and is not refused.
+        let used = UnixDatagram::bind(&path).expect("a socket");
+        let text = Listener::bind(&address).err().expect("in use");
+        assert!(text.contains("in use") && !text.contains('\n'), "{text}");
+        let client = UnixDatagram::unbound().expect("a socket");
+        client.send_to(b"still here", &path).expect("its file is there");
+        drop(used);
+        std::fs::remove_file(&path).expect("was there");
+        // What a server leaves that was killed.
+        drop(UnixListener::bind(&path).expect("a socket"));
+        drop(Listener::bind(&address).expect("takes its place"));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn s030_an_address_is_a_socket_or_a_port_of_this_machine() {
+        assert_eq!("unix:/tmp/a b".parse(), Ok(Address::Unix("/tmp/a b".into())));
+        assert_eq!("tcp:127.0.0.1:10809".parse(), Ok(Address::Tcp(10809)));
+        assert_eq!(Address::Unix("/tmp/a b".into()).uri(), "nbd+unix:///?socket=/tmp/a%20b");
+        for wrong in ["", "unix:", "tcp:10809", "tcp:127.0.0.1:99999", "tcp:0.0.0.0:1", "/tmp/a"] {
+            let text = wrong.parse::<Address>().expect_err(wrong);
+            assert!(text.contains("allowed: unix:PATH or tcp:127.0.0.1:PORT"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! One client: its handshake, its requests, and the replies that go back to it.
+//!
+//! One thread reads what the client sends, another one writes what comes back. Whatever a client does, it reaches no
+//! further than these two: a message that makes no sense is answered with an error or ends the connection.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::protocol::handshake::{
+    ALLOCATION, ALLOCATION_ID, ClientFlags, ClientOption, MetaQueries, OPTION_MAX, OptionHeader, OptionReply,
+    export_reply,
+};
+use crate::protocol::transmission::{Command, ErrorCode, Reply, RequestHeader};
+use crate::protocol::{FIXED_NEWSTYLE, GREETING, NO_ZEROES, PAYLOAD_MAX, SECTOR};
+use crate::recording::operation::{ClientOperation, Place};
+use crate::threads::address::Socket;
+
+/// Name of the one export. The empty name means it too.
+pub const EXPORT: &str = "pumice";
+
+/// How long a client may take for each message of the handshake.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a client may take to accept a part of a reply.
+const WRITE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Most options of one handshake.
+const OPTIONS_MAX: usize = 64;
+
+/// Most requests of a connection that are not answered yet.
+const REQUESTS_MAX: usize = 256;
+
+/// Most bytes that they read and write together; one request alone may be as long as the protocol allows.
+const BYTES_MAX: usize = 32 << 20;
+
+/// Replies are collected up to so many bytes before they are sent, if more are waiting.
+const SENT_TOGETHER: usize = 256 << 10;
+
+/// What the device tells a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportFacts {
+    /// Bytes of the device.
+    pub capacity: u64,
+    /// Bytes of a page: what clients should align their requests to.
+    pub page_bytes: u32,
+}
+
+/// A reply on its way to the client.
+pub struct Answer {
+    /// The client's name for the request.
+    cookie: u64,
+    reply: Reply,
+    /// Bytes that the request holds until the reply is sent.
+    held: usize,
+}
+
+/// Where the reply to one request goes.
+pub struct ReplyTo {
+    answers: Sender<Answer>,
+    cookie: u64,
+    held: usize,
+}
+
+impl ReplyTo {
+    /// Sends the reply. A client that has gone misses it.
+    pub fn send(self, reply: Reply) {
+        let _ = self.answers.send(Answer { cookie: self.cookie, reply, held: self.held });
+    }
+}
+
+/// How much of a connection is under way.
+#[derive(Default)]
+struct Credit {
+    used: Mutex<(usize, usize)>,
+    freed: Condvar,
+}
+
+impl Credit {
+    /// Waits until another request of so many bytes may be under way.
+    fn take(&self, bytes: usize) {
+        let Ok(used) = self.used.lock() else { return };
+        let is_full = |used: &mut (usize, usize)| used.0 >= REQUESTS_MAX || (used.0 > 0 && used.1 + bytes > BYTES_MAX);
+        let Ok(mut used) = self.freed.wait_while(used, is_full) else { return };
+        *used = (used.0 + 1, used.1 + bytes);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        if let Ok(mut used) = self.used.lock() {
+            *used = (used.0 - 1, used.1 - bytes);
+        }
+        self.freed.notify_one();
+    }
+}
+
+/// What a client sends. While its time is limited, that is the time for a whole message, however many parts it comes in.
+struct ClientInput {
+    socket: Socket,
+    /// When the message must have come.
+    ends: Option<Instant>,
+}
+
+impl ClientInput {
+    /// The next message begins, which may take so long.
+    fn begin_message(&mut self, limit: Duration) {
+        self.ends = Some(Instant::now() + limit);
+    }
+
+    /// From now on messages may take as long as they like.
+    fn take_any_time(&mut self) -> io::Result<()> {
+        self.ends = None;
+        self.socket.limit_reads(None)
+    }
+}
+
+impl Read for ClientInput {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(ends) = self.ends {
+            let left = ends.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.socket.limit_reads(Some(left))?;
+        }
+        self.socket.read(out)
+    }
+}
+
+/// What was settled in the handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Settled {
+    structured: bool,
+    /// The client asked to be told which parts hold data.
+    status: bool,
+}
+
+/// Whether the handshake goes on.
+enum HandshakeCourse {
+    GoesOn,
+    Transmission,
+    Ends,
+}
+
+/// Serves one client until it leaves. `submit` hands an operation to the device; `false` says that the device ends.
+///
+/// # Errors
+/// The connection broke, or the client broke the protocol.
+pub fn serve(socket: Socket, facts: ExportFacts, submit: &dyn Fn(ClientOperation, ReplyTo) -> bool) -> io::Result<()> {
+    socket.limit_writes(Some(WRITE_LIMIT))?;
+    let mut out = socket.another()?;
+    let mut input = BufReader::with_capacity(1 << 16, ClientInput { socket, ends: None });
+    let Some(settled) = shake_hands(&mut input, &mut out, facts)? else { return Ok(()) };
+    input.get_mut().take_any_time()?;
+    let credit = Arc::new(Credit::default());
+    let (answers, to_send) = mpsc::channel();
+    let writer = {
+        let credit = Arc::clone(&credit);
+        std::thread::Builder::new()
+            .name("pumice-replies".into())
+            .spawn(move || send_replies(out, &to_send, settled.structured, &credit))?
+    };
+    let ended = take_requests(&mut input, &Requests { facts, settled, answers, credit }, submit);
+    // What is under way is still answered. The writer ends when the device has dropped the last of it.
+    input.get_ref().socket.end(Shutdown::Read);
+    let _ = writer.join();
+    ended
+}
+
+fn array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    input.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn broken(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The handshake. `None`: the client wants nothing more.
+fn shake_hands(
+    input: &mut BufReader<ClientInput>,
+    out: &mut impl Write,
+    facts: ExportFacts,
+) -> io::Result<Option<Settled>> {
+    let mut greeting = GREETING.to_vec();
+    greeting.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
+    out.write_all(&greeting)?;
+    input.get_mut().begin_message(HANDSHAKE_LIMIT);
+    let flags = u32::from_be_bytes(array(input)?);
+    let flags = ClientFlags::decode(flags).map_err(|_| broken("unknown flags"))?;
+    let mut settled = Settled::default();
+    for _ in 0..OPTIONS_MAX {
+        input.get_mut().begin_message(HANDSHAKE_LIMIT);
+        let header = OptionHeader::decode(&array(input)?).map_err(|_| broken("an option begins otherwise"))?;
+        if header.length > OPTION_MAX {
+            io::copy(&mut input.by_ref().take(u64::from(header.length)), &mut io::sink())?;
+            out.write_all(&OptionReply::TooBig.encode(header.number))?;
+            continue;
+        }
+        let mut payload = vec![0; header.length as usize];
+        input.read_exact(&mut payload)?;
+        let option = ClientOption::decode(header.number, &payload);
+        let is_old_way = matches!(option, Ok(ClientOption::ExportName(_)));
+        let (course, replies) = match option {
+            Ok(option) => answer(&option, facts, &mut settled),
+            Err(_) => (HandshakeCourse::GoesOn, vec![OptionReply::Invalid]),
+        };
+        let encoded: Vec<u8> = replies.iter().flat_map(|reply| reply.encode(header.number)).collect();
+        out.write_all(&encoded)?;
+        match course {
+            HandshakeCourse::GoesOn => {}
+            HandshakeCourse::Ends => return Ok(None),
+            HandshakeCourse::Transmission => {
+                if is_old_way {
+                    out.write_all(&export_reply(facts.capacity, flags))?;
+                }
+                return Ok(Some(settled));
+            }
+        }
+    }
+    Err(broken("too many options"))
+}
+
+fn is_export(name: &str) -> bool {
+    name.is_empty() || name == EXPORT
+}
+
+/// What an option gets, and whether the handshake goes on.
+fn answer(option: &ClientOption, facts: ExportFacts, settled: &mut Settled) -> (HandshakeCourse, Vec<OptionReply>) {
+    let described = |name: &str| match is_export(name) {
+        true => vec![
+            OptionReply::Export(facts.capacity),
+            OptionReply::Name(EXPORT.into()),
+            OptionReply::BlockSize(facts.page_bytes.max(4096)),
+            OptionReply::Ack,
+        ],
+        false => vec![OptionReply::UnknownExport],
+    };
+    match option {
+        ClientOption::ExportName(name) if is_export(name) => (HandshakeCourse::Transmission, Vec::new()),
+        // The old way has no error: the connection ends.
+        ClientOption::ExportName(_) => (HandshakeCourse::Ends, Vec::new()),
+        ClientOption::Abort => (HandshakeCourse::Ends, vec![OptionReply::Ack]),
+        ClientOption::List => (HandshakeCourse::GoesOn, vec![OptionReply::Server(EXPORT.into()), OptionReply::Ack]),
+        ClientOption::Info(name) => (HandshakeCourse::GoesOn, described(name)),
+        ClientOption::Go(name) if is_export(name) => (HandshakeCourse::Transmission, described(name)),
+        ClientOption::Go(name) => (HandshakeCourse::GoesOn, described(name)),
+        ClientOption::StructuredReply => {
+            settled.structured = true;
+            (HandshakeCourse::GoesOn, vec![OptionReply::Ack])
+        }
+        ClientOption::ListMeta(asked) | ClientOption::SetMeta(asked) => {
+            let sets = matches!(option, ClientOption::SetMeta(_));
+            (HandshakeCourse::GoesOn, meta_replies(asked, sets, settled))
+        }
+        ClientOption::Unknown(_) => (HandshakeCourse::GoesOn, vec![OptionReply::Unsupported]),
+    }
+}
+
+/// The kinds of metadata that a query means: the one that there is, or none.
+fn meta_replies(asked: &MetaQueries, sets: bool, settled: &mut Settled) -> Vec<OptionReply> {
+    if !is_export(&asked.export) {
+        return vec![OptionReply::UnknownExport];
+    }
+    if !settled.structured {
+        return vec![OptionReply::Invalid];
+    }
+    let named = asked.queries.iter().any(|query| query == ALLOCATION);
+    // A list without queries names all there is, and so does the name of the namespace.
+    let listed = !sets && (asked.queries.is_empty() || asked.queries.iter().any(|query| query == "base:"));
+    if sets {
+        settled.status = named;
+    }
+    let found = (named || listed).then(|| OptionReply::Meta(if sets { ALLOCATION_ID } else { 0 }, ALLOCATION.into()));
+    found.into_iter().chain([OptionReply::Ack]).collect()
+}
+
+/// What the requests of a connection share.
+struct Requests {
+    facts: ExportFacts,
+    settled: Settled,
+    answers: Sender<Answer>,
+    credit: Arc<Credit>,
+}
+
+/// Takes requests until the client disconnects.
+fn take_requests(
+    input: &mut impl Read,
+    requests: &Requests,
+    submit: &dyn Fn(ClientOperation, ReplyTo) -> bool,
+) -> io::Result<()> {
+    loop {
+        let bytes: [u8; RequestHeader::BYTES] = match array(input) {
+            Ok(bytes) => bytes,
+            // The client has left without a word.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let header = RequestHeader::decode(&bytes).map_err(|_| broken("a request begins otherwise"))?;
+        let (is_write, moves) = match header.command {
+            Ok(Command::Disconnect) => return Ok(()),
+            Ok(Command::Write) => (true, true),
+            Ok(Command::Read) => (false, true),
+            Ok(Command::Flush | Command::Trim | Command::WriteZeroes | Command::BlockStatus) | Err(_) => (false, false),
+        };
+        if is_write && header.length > PAYLOAD_MAX {
+            return Err(broken("a write is longer than the longest payload"));
+        }
+        let held = if moves { header.length.min(PAYLOAD_MAX) as usize } else { 0 };
+        requests.credit.take(held);
+        let mut data = Vec::new();
+        if is_write {
+            data.resize(header.length as usize, 0);
+            input.read_exact(&mut data)?;
+        }
+        let to = ReplyTo { answers: requests.answers.clone(), cookie: header.cookie, held };
+        match requests.operation(&header, data) {
+            Err(reply) => to.send(reply),
+            Ok(operation) => {
+                if !submit(operation, to) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl Requests {
+    /// The operation that a request asks for.
+    ///
+    /// # Errors
+    /// The reply, where nothing is to be done.
+    fn operation(&self, header: &RequestHeader, data: Vec<u8>) -> Result<ClientOperation, Reply> {
+        let refused = |code| Err(Reply::Failed(code));
+        let Ok(command) = header.command else { return refused(ErrorCode::Unsupported) };
+        if !header.has_legal_flags() {
+            return refused(ErrorCode::Invalid);
+        }
+        let place = Place { offset: header.offset, bytes: header.length };
+        let fua = header.is_fua();
+        if command == Command::Flush {
+            let is_bare = place.offset == 0 && place.bytes == 0;
+            return if is_bare { Ok(ClientOperation::Flush) } else { refused(ErrorCode::Invalid) };
+        }
+        let end = place.offset.checked_add(u64::from(place.bytes));
+        if end.is_none_or(|end| end > self.facts.capacity) {
+            let writes = matches!(command, Command::Write | Command::WriteZeroes);
+            return refused(if writes { ErrorCode::NoSpace } else { ErrorCode::Invalid });
+        }
+        let sector = u64::from(SECTOR);
+        if !place.offset.is_multiple_of(sector) || !u64::from(place.bytes).is_multiple_of(sector) {
+            return refused(ErrorCode::Invalid);
+        }
+        if place.bytes == 0 {
+            return Err(if command == Command::BlockStatus { Reply::Failed(ErrorCode::Invalid) } else { Reply::Done });
+        }
+        match command {
+            Command::Read if place.bytes > PAYLOAD_MAX => refused(ErrorCode::Overflow),
+            Command::Read => Ok(ClientOperation::Read(place)),
+            Command::Write => Ok(ClientOperation::Write { place, data, fua }),
+            Command::Trim => Ok(ClientOperation::Trim { place, fua }),
+            Command::WriteZeroes => Ok(ClientOperation::WriteZeroes { place, stored: header.is_without_hole(), fua }),
+            Command::BlockStatus if !self.settled.status => refused(ErrorCode::Invalid),
+            Command::BlockStatus => Ok(ClientOperation::Status { place, one: header.wants_one_extent() }),
+            Command::Flush | Command::Disconnect => refused(ErrorCode::Invalid),
+        }
+    }
+}
+
+/// Sends replies until nobody can answer any more, or the client takes none.
+fn send_replies(mut out: Socket, answers: &Receiver<Answer>, structured: bool, credit: &Credit) {
+    let mut bytes = Vec::with_capacity(SENT_TOGETHER);
+    let mut is_broken = false;
+    while let Ok(first) = answers.recv() {
+        let mut next = Some(first);
+        while let Some(Answer { cookie, reply, held }) = next {
+            reply.encode(cookie, structured, &mut bytes);
+            credit.give_back(held);
+            next = if bytes.len() < SENT_TOGETHER { answers.try_recv().ok() } else { None };
+        }
+        // A broken connection still gives its credit back, so that its reader ends.
+        if !is_broken && out.write_all(&bytes).is_err() {
+            is_broken = true;
+            out.end(Shutdown::Both);
+        }
+        bytes.clear();
+    }
+    out.end(Shutdown::Both);
+}

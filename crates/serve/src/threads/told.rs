@@ -1,0 +1,38 @@
+//! What the device's thread and the others tell each other without a message.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use crate::threads::clock::{Lateness, ServeClock};
+
+/// What the device's thread tells the others, and they it.
+pub struct ThreadTold {
+    /// The simulation has ended in an error.
+    pub has_failed: AtomicBool,
+    /// Nobody waits for the device to begin any more.
+    pub gives_up: AtomicBool,
+    /// How late replies were; `None`: the device has a clock of its own.
+    pub lateness: Option<Mutex<Lateness>>,
+}
+
+impl ThreadTold {
+    /// Nothing told yet.
+    ///
+    /// # Errors
+    /// None in practice; see [`Lateness::new`].
+    pub fn new(clock: ServeClock) -> Result<ThreadTold, String> {
+        let lateness = match clock {
+            ServeClock::Virtual => None,
+            ServeClock::Real => Some(Mutex::new(Lateness::new()?)),
+        };
+        Ok(ThreadTold { has_failed: AtomicBool::new(false), gives_up: AtomicBool::new(false), lateness })
+    }
+
+    /// How late replies were.
+    pub fn lateness(&self) -> Option<Value> {
+        let lateness = self.lateness.as_ref()?;
+        Some(lateness.lock().unwrap_or_else(PoisonError::into_inner).told())
+    }
+}

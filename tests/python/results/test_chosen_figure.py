@@ -1,0 +1,91 @@
+"""`pumice plot`: any key or field of stored runs over any other, as a figure or a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pumice.cli.plot_command import table_text
+from pumice.errors import SpecError
+from pumice.results.chosen_figure import Choice, label, places
+from pumice.results.grid_summary import Run
+
+
+def run(merge: str, spare: float, seed: int, waf: float, **more: Any) -> Run:
+    """A run of a sweep over merges and spare shares, with one result."""
+    config = {"seed": seed, "ftl": {"merge": merge, "over_provisioning": spare, "kind": "nftl"}, **more}
+    document = {"config": config, "write_amplification": waf, "host": {"write": {"latency_us": {"p99": 100.0 * waf}}}}
+    return Run(merge, {"ftl.merge": merge, "ftl.over_provisioning": spare}, document)
+
+
+RUNS = [
+    run("m-merge", 0.3, 1, 2.0),
+    run("m-merge", 0.2, 1, 3.0),
+    run("m-merge", 0.2, 2, 5.0),
+    run("block-erase", 0.2, 1, 7.0),
+]
+
+BY_SPARE = Choice("ftl.over_provisioning", "write_amplification", "ftl.merge")
+
+
+def test_curves_keep_their_order_x_ascends_and_seeds_are_joined() -> None:
+    found = places(RUNS, BY_SPARE)
+    assert [(place.colour, place.x, place.values) for place in found] == [
+        ("m-merge", 0.2, [3.0, 5.0]), ("m-merge", 0.3, [2.0]), ("block-erase", 0.2, [7.0])
+    ]  # fmt: skip
+    assert found[0].mean == 4.0
+
+
+def test_a_field_can_be_the_x_axis_and_a_key_that_does_not_vary_the_panel() -> None:
+    found = places(RUNS, Choice("host.write.latency_us.p99", "write_amplification", panel="ftl.kind"))
+    assert [(place.panel, place.x) for place in found] == [("nftl", x) for x in (200.0, 300.0, 500.0, 700.0)]
+    assert label("host.write.latency_us.p99") == "host.write.latency_us.p99, µs"
+    assert label("ftl.merge") == "ftl.merge"
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (Choice("ftl.over_provisioning", "write_amplification"), r"at 0\.2 there are 3 runs .*their seed.*ftl\.merge"),
+        (Choice("ftl.over_provisionin", "write_amplification"), r"is nothing that a run has \(nearest: ftl\.over_"),
+        (Choice("seed", "gc.copied_pages"), r"gc\.copied_pages is absent or null in every run"),
+        (Choice("ftl.over_provisioning", "ftl.kind"), r"ftl\.kind is nftl: the y axis needs a number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(choice: Choice, words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        places(RUNS, choice)
+
+
+def test_tables_are_csv_markdown_and_latex() -> None:
+    found = places(RUNS, BY_SPARE)
+    assert table_text(found, BY_SPARE, ".csv").splitlines()[:2] == [
+        'ftl.merge,"ftl.over_provisioning, spare / raw",write_amplification,least,largest', "m-merge,0.2,4,3,5"
+    ]  # fmt: skip
+    assert table_text(found, BY_SPARE, ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
+    latex = table_text(found[2:], BY_SPARE, ".tex")
+    assert latex.startswith("\\begin{tabular}{llr}\n\\toprule\nftl.merge & ftl.over\\_provisioning, spare / raw & ")
+    assert "block-erase & 0.2 & 7 \\\\\n\\bottomrule\n\\end{tabular}\n" in latex
+
+
+@pytest.mark.parametrize("ending", ["pdf", "png", "svg"])
+def test_a_figure_is_one_file_and_the_same_each_time(command: Any, tmp_path: Path, ending: str) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'preset = "tiny"\n[workload]\nrequests = 300\n[vary]\n"ftl.over_provisioning" = [0.2, 0.3]\n', encoding="utf-8"
+    )
+    assert command("sweep", str(sweep), "--out", str(tmp_path / "out")).returncode == 0
+    drawn = []
+    for name in ("a", "b"):
+        path = tmp_path / f"{name}.{ending}"
+        axes = ["--x", "ftl.over_provisioning", "--y", "host.write.latency_us.p99"]
+        done = command("plot", str(tmp_path / "out"), *axes, "--out", str(path))
+        assert (done.returncode, done.stdout) == (0, f"2 points written to {path}\n"), done.stderr
+        drawn.append(path.read_bytes())
+    assert drawn[0] == drawn[1]
+    assert not list(tmp_path.glob("a.*.*"))
+    refused = command("plot", str(tmp_path / "out"), "--x", "seed", "--y", "seed", "--out", str(tmp_path / "a.txt"))
+    assert refused.returncode == 2
+    assert "a.txt: the ending decides what is written; allowed: .pdf, .png, .svg, .csv, .md, .tex" in refused.stderr
