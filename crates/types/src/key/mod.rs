@@ -249,7 +249,8 @@ mod tests {
         let rows = WeatherKeys::rows();
         assert_eq!(rows[1].accept(Value::Int(10)), Some(Value::Int(10)));
         assert_eq!(rows[1].accept(Value::Int(11)), None);
-        assert_eq!(rows[1].accept(Value::Float(3.0)), None, "a whole number is wanted");
+        assert_eq!(rows[1].accept(Value::Float(3.0)), Some(Value::Int(3)), "3.0 and 3e0 are whole numbers");
+        assert_eq!(rows[1].accept(Value::Float(3.5)), None, "a whole number is wanted");
         assert_eq!(rows[2].accept(Value::Int(1)), Some(Value::Float(1.0)), "whole numbers serve as numbers");
         assert_eq!(rows[2].accept(Value::Float(1.1)), None);
         assert_eq!(rows[0].accept(Value::Text("west".into())), None);
