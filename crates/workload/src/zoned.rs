@@ -97,7 +97,12 @@ impl Family for ZoneJob {
         let request = u64::from(keys.zone_request_bytes);
         let zones = run.placement.capacity_bytes / zone_bytes;
         let used = ((zone_bytes as f64 * keys.zone_share) as u64 / page * page).max(page);
-        if !request.is_multiple_of(page) || request > used || u64::from(keys.zones_at_once) > zones {
+        let (at_once, moves) = match self {
+            ZoneJob::Write | ZoneJob::Append => (u64::from(keys.zones_at_once), true),
+            ZoneJob::Read => (0, true),
+            ZoneJob::Finish | ZoneJob::Reset => (0, false),
+        };
+        if moves && (!request.is_multiple_of(page) || request > used) || at_once > zones {
             return Err(TraceError::option(format!(
                 "workload.zone_request_bytes = {request}, zones_at_once = {} found; allowed are whole pages of {page} \
                  bytes up to {used}, and up to {zones} zones",
@@ -111,9 +116,9 @@ impl Family for ZoneJob {
             addresses: RandomStream::new(run.seed, "addresses"),
             bytes: [request, zone_bytes, used],
             zones,
-            in_hand: (0..u64::from(keys.zones_at_once)).map(|zone| (zone, 0)).collect(),
+            in_hand: (0..at_once).map(|zone| (zone, 0)).collect(),
             turn: 0,
-            taken: u64::from(keys.zones_at_once),
+            taken: at_once,
             issued: 0,
             requests,
         })

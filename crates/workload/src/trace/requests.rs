@@ -210,9 +210,11 @@ impl RequestSource for Trace {
         self.records.names_streams()
     }
 
-    /// Share of the file's bytes that were read; `None` if the file's length is unknown (a pipe).
+    /// Share of the file's bytes whose requests were handed out, as if all lines were of one length; `None` if the
+    /// file's length is unknown (a pipe).
     fn progress(&self) -> Option<f64> {
-        self.records.progress()
+        let lines = self.records.line.max(1) as f64;
+        self.records.progress().map(|read| read * (1.0 - self.window.len() as f64 / lines))
     }
 
     fn long_file(&self) -> Option<&Path> {

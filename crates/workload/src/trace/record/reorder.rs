@@ -43,7 +43,13 @@ impl ReorderWindow {
     /// Whether another record may enter before one must leave.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.ordered.len() + self.late.len() <= REORDER_WINDOW
+        self.len() <= REORDER_WINDOW
+    }
+
+    /// Records that entered and have not left.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ordered.len() + self.late.len()
     }
 
     #[inline]
