@@ -60,6 +60,18 @@ const SUB_BLOCKS_DISTURBED: &[(&str, &str)] = &[
     ("partial_erase.sub_block_disturb", "3"),
 ];
 
+/// Zones of sub-blocks, whose pages have errors by their place: the order in which zones are written is their own.
+const SUB_BLOCK_ZONES: &[(&str, &str)] = &[
+    SUB_BLOCKS[0],
+    SUB_BLOCKS[1],
+    SUB_BLOCKS[2],
+    ("ftl.kind", "zns"),
+    ("ftl.zns.unit", "sub-block"),
+    ("ftl.zns.zone_planes", "1"),
+    ("erase.read_retry", "true"),
+    ("erase.ecc_bits_per_kib", "1.5"),
+];
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     ("geometry.bits_per_cell", ["1", "2"], &[], &[("geometry.layers", "8"), ("geometry.sub_blocks", "4")]),
@@ -68,6 +80,7 @@ const CASES: &[Case] = &[
     ("geometry.page_types", ["one-shot", "interleaved"], &[NO_PARTS, ("geometry.bits_per_cell", "2")], &[NO_PARTS, ("geometry.bits_per_cell", "2"), ("timing.t_prog_us", "[500, 900]")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
+    ("geometry.write_sequence", ["lfws", "sfws"], SUB_BLOCK_ZONES, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
     ("timing.multi_plane", ["off", "queue"], UNTIMED, TIMED),
     ("timing.read_transfer", ["page", "codewords"], UNTIMED, TIMED),
     ("timing.codeword_bytes", ["512", "4096"], TIMED, &[("timing.read_transfer", "codewords")]),
@@ -143,6 +156,8 @@ const CASES: &[Case] = &[
     ("ftl.map_ram_kib", ["1", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),
+    ("ftl.u_pointer", ["ram", "search"], &[("ftl.kind", "log-block")], NFTL),
+    ("ftl.u_pointer", ["ram", "search"], &[("ftl.kind", "nftl"), ("ftl.u_index", "ram")], NFTL),
     ("ftl.u_blocks", ["2", "4"], NFTL, &[("ftl.kind", "log-block")]),
     ("ftl.zns.interface", ["log", "zones"], PAGE, ZNS),
     ("ftl.zns.zone_planes", ["2", "1"], PAGE, ZNS),

@@ -52,5 +52,5 @@ pub use seam::{
     ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, HostZones, Layer,
     LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging,
     Recovery, RecoveryCounts, Reports, Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer,
-    UIndex, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+    UIndex, UPointer, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
 };

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.results.document import number
 from pumice_papers.figures import Drawing, Findings, figure
-from pumice_papers.scoreboard import Finding
-from pumice_papers.superblock.ftls import COPY, FAST, FTLS, KEEP, OVERALL, of_pc, scaled, shown
+from pumice_papers.quantities import quotient
+from pumice_papers.scoreboard import trend
+from pumice_papers.superblock.ftls import COPY, FAST, FTLS, KEEP, LOG, OVERALL, of_pc, scaled, shown
+
+#: The ratio below which "significantly reduced" (section 5.2) holds: no number is printed, and less than a tenth is no
+#: significant part. Chosen.
+SIGNIFICANTLY = 0.9
 
 #: Kinds of merge, as the result document names them, and their names in the figure.
 MERGES = {
@@ -23,7 +30,7 @@ MERGES = {
     id="11",
     frame=Frame("Figure 11: erases by merge (pc)", "block erases, thousands", digits=1),
     studies=(OVERALL,),
-    rows=("fig11_switch_erases",),
+    rows=("fig11_switch_erases", "fig11_full_erases"),
 )
 def figure_11(drawing: Drawing) -> Findings:
     """Block erases by the merge that they belong to."""
@@ -35,12 +42,16 @@ def figure_11(drawing: Drawing) -> Findings:
     series = {label: [scaled(found[merge], 1000) for found in erases.values()] for merge, label in MERGES.items()}
     groups = [name.replace(", ", ",\n") for name in erases]
     plots.stacked_bars(drawing.frame, plots.Bars(groups, series), drawing.file())
-    fast = erases[FAST]["switch"]
-    if not fast or erases[COPY]["switch"] is None:
-        return {"fig11_switch_erases": Finding(None, note="a run failed, or FAST has no switch merge")}
-    by_name = {name: (found["switch"] or 0) / fast for name, found in erases.items()}
-    full = {name: shown(scaled(found["full"], erases[FAST]["full"] or 1)) for name, found in erases.items()}
-    note = (
-        f"with keep {by_name[KEEP]:.2f}; erases in full merges, superblock / FAST: {full[COPY]}, with keep {full[KEEP]}"
-    )
-    return {"fig11_switch_erases": Finding([by_name[COPY]], note=note)}
+    to_fast = {merge: _to_fast(erases, merge) for merge in ("switch", "full")}
+    findings = {}
+    for row, merge in (("fig11_switch_erases", "switch"), ("fig11_full_erases", "full")):
+        found = to_fast[merge]
+        note = f"with keep {shown(found[KEEP])}, log block {shown(found[LOG])}"
+        findings[row] = trend([found[COPY]], lambda values: values[0] < SIGNIFICANTLY, note)
+    return findings
+
+
+def _to_fast(erases: Mapping[str, Mapping[str, float | None]], merge: str) -> dict[str, float | None]:
+    """The erases of a kind of merge of every FTL in relation to FAST's; None where FAST has none, or a run failed."""
+    fast = erases[FAST][merge]
+    return {name: quotient(found[merge], fast) for name, found in erases.items()}

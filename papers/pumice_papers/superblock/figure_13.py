@@ -8,6 +8,7 @@ from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import falling
 from pumice_papers.figures import Drawing, Findings, figure
+from pumice_papers.quantities import quotient
 from pumice_papers.scoreboard import Finding
 from pumice_papers.superblock.ftls import A_RUN_FAILED, COPY, FTLS, KEEP, PC, draw_swept, overhead, shown, swept
 
@@ -19,7 +20,7 @@ from pumice_papers.superblock.ftls import A_RUN_FAILED, COPY, FTLS, KEEP, PC, dr
         "Figure 13: overhead by the size of the superblock (pc)", "seconds", x_label="logical blocks of a superblock"
     ),
     studies=("size", "fast"),
-    rows=("fig13_size",),
+    rows=("fig13_size", "fig13_size_one"),
 )
 def figure_13(drawing: Drawing) -> Findings:
     """Overhead by the size of the superblock, the map in RAM."""
@@ -29,14 +30,18 @@ def figure_13(drawing: Drawing) -> Findings:
     draw_swept(drawing, series, plots.Scale(log_x=True, ticks=list(series[COPY])), reference)
     seconds = [value for value in series[COPY].values() if value is not None]
     if len(seconds) < len(series[COPY]) or not seconds:
-        return {"fig13_size": Finding(None, note=A_RUN_FAILED)}
-    if not seconds[0]:
-        return {"fig13_size": Finding(None, note="nothing was collected at size 1")}
+        return dict.fromkeys(drawing.figure.rows, Finding(None, note=A_RUN_FAILED))
+    if not seconds[0] or not fast:
+        return dict.fromkeys(drawing.figure.rows, Finding(None, note="nothing was collected at size 1, or by FAST"))
     relative = [value / seconds[0] for value in seconds]
-    note = f"size 1 / FAST {shown(None if not fast else seconds[0] / fast)}; with keep {_relative(series[KEEP])}"
+    note = f"with keep {_relative(series[KEEP])}"
     note += f" (the rule {'holds' if size_rule(series[KEEP]) else 'does not hold'})"
     note += "; no evidence: mixtures of pc that all meet figure 10 keep the rule or break it (figure mixtures, --full)"
-    return {"fig13_size": Finding(relative, size_rule(series[COPY]), note)}
+    to_fast = ", ".join(f"{size:g} {shown(quotient(value, fast))}" for size, value in series[COPY].items())
+    return {
+        "fig13_size": Finding(relative, size_rule(series[COPY]), note),
+        "fig13_size_one": Finding([seconds[0] / fast], note=f"/ FAST by size: {to_fast}"),
+    }
 
 
 def _relative(found: Mapping[float, float | None]) -> str:

@@ -166,6 +166,11 @@ impl Finished<'_> {
         self.is_map_cached() || self.controller.ftl.layer().conduct().reads_map_in_spare
     }
 
+    /// Whether look-ups of the map may be answered by a cache.
+    fn is_map_behind_cache(&self) -> bool {
+        self.is_map_in_flash() && self.config.ftl.shared.map_place != MapPlace::Ram
+    }
+
     /// Whether pages are programmed for the map, or for a recovery to find it again.
     fn programs_for_map(&self) -> bool {
         let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);

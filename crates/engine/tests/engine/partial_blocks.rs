@@ -164,7 +164,11 @@ fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
     refused(&many, "max_splits = 7; allowed: at most 6");
     refused(&[leaves, ("ftl.hot_cold", "mixed")], "needs ftl.erase_unit = \"block\"");
     let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
-    refused(&sfws, "needs geometry.write_sequence = \"lfws\"");
+    refused(&sfws, "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\"");
+    for kind in ["nftl", "superblock-pen", "pbe"] {
+        let merged = [("ftl.kind", kind), ("ftl.merge", "m-merge"), sfws[1], sfws[2], sfws[3]];
+        refused(&merged, "ftl.merge = \"m-merge\" needs geometry.write_sequence = \"lfws\"");
+    }
     refused(&[leaves, ("ftl.kind", "nftl")], "needs ftl.kind = \"page\"");
 }
 

@@ -92,6 +92,24 @@ fn t682_the_old_copy_of_a_partial_write_is_read_again_too() {
     assert!((number(&found, "host.write.latency_us.max") - (4.0 * READ + TRANSFER + 900.0)).abs() < 1e-9);
 }
 
+#[test]
+fn t712_zones_of_sub_blocks_have_the_errors_of_their_own_order() {
+    // The first zone is S0, written layer by layer: its eighth page is the upper one of layer 3.
+    let zones = [
+        ("ftl.kind", "zns"),
+        ("ftl.zns.unit", "sub-block"),
+        ("partial_erase.unit", "sub-block"),
+        ("ftl.over_provisioning", "0.5"),
+        ("initial.fill", "0.0"),
+    ];
+    let written: Vec<_> = (0..16).map(|n: u64| (n * 10_000_000, 'W', n * PAGE, 4096)).collect();
+    let requests = [&written[..], &[(1_000_000_000, 'R', 7 * PAGE, 4096)]].concat();
+    for sequence in ["lfws", "sfws"] {
+        let found = TraceFile::new(&format!("retry-zone-{sequence}"), &requests).run(&device(sequence, "2.2", &zones));
+        assert_eq!(number(&found, "host.read.latency_us.max"), 4.0 * READ, "{sequence}");
+    }
+}
+
 /// Collects blocks in the order in which they were filled; the copies pass the controller or not.
 fn collection(copyback: &str) -> Value {
     let more = [

@@ -1,6 +1,7 @@
 //! What holds for every layer's part of a spec: which keys it reads, and what is refused.
 
 use pumice_types::key::{Keys, Values};
+use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, Choice, Geometry, PartialEraseUnit};
 
 use super::zns::ZoneInterface;
@@ -58,11 +59,11 @@ impl FtlKeys {
     /// The first impossibility, with what would work.
     pub fn check(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
         let (kind, merge, place) = (self.kind, self.shared.merge, self.shared.map_place);
-        if merge != MergeMethod::BlockErase && chip.partial_erase.unit != PartialEraseUnit::PartialBlock {
-            return Err(format!(
-                "ftl.merge = \"{merge}\" needs partial_erase.unit = \"partial-block\", found \"{}\"",
-                chip.partial_erase.unit
-            ));
+        if merge != MergeMethod::BlockErase {
+            let (wanted, unit) = (format!("ftl.merge = \"{merge}\""), chip.partial_erase.unit);
+            let rule = (unit != PartialEraseUnit::PartialBlock, "partial_erase.unit = \"partial-block\"", quoted(unit));
+            needs(&wanted, [rule])?;
+            chip.geometry.check_partial_blocks(wanted)?;
         }
         if !kind.facts().merges.contains(&merge) {
             let able = kinds_that(|kind| kind.facts().merges.contains(&merge));

@@ -18,7 +18,7 @@ pub use layer::Layer;
 pub(crate) use parts::typed_share;
 pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};
-pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex};
+pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex, UPointer};
 pub use translation_layer::{
     Conduct, DurableTrims, Faults, Figures, GatheredUnits, HostZones, LookAhead, MapLoads, MemoryUse, Merging,
     Retirement, Streams, TranslationLayer, ZoneOperations,

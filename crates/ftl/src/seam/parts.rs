@@ -3,7 +3,7 @@
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, PartialEraseUnit, PbTree, Time, WriteSequence};
+use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, PartialEraseUnit, PbTree, Time};
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decider, Decides};
@@ -91,13 +91,7 @@ impl LayerSpec<'_> {
                 "{key} = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
             ));
         }
-        match self.chip.geometry.write_sequence {
-            WriteSequence::Lfws => Ok(()),
-            WriteSequence::Sfws => Err(format!(
-                "{key} = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
-                 a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
-            )),
-        }
+        self.chip.geometry.check_partial_blocks(format_args!("{key} = \"partial-block\""))
     }
 
     /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.

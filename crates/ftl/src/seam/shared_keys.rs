@@ -39,6 +39,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Where the controller finds out how far a U-block is written.
+    pub enum UPointer {
+        /// In RAM, at no flash cost.
+        Ram = "ram",
+        /// In the spare areas, by halving, for each access that needs it.
+        Search = "search",
+    }
+}
+
 keys! {
     /// Keys of `[ftl]` that several layers read.
     pub struct SharedKeys in "ftl" {
@@ -56,6 +66,8 @@ keys! {
             "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
+        u_pointer: UPointer = "\"ram\"", ANY, "", "chosen; search: PEN, FAST'18, section 2.2.1", When::Is("ftl.u_index", &["spare"]),
+            "nftl, gftl, pbe: where the next free page of a U-block is known. ram: in two bytes for each logical block. search: nowhere; each write to a U-block, and each read of a logical block that has one, first reads spare areas by halving, one command each, counted in flash.reads.map.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
             "How the layer recovers after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,

@@ -126,7 +126,7 @@ pub struct Conduct {
     pub moves_between_dies: bool,
     /// Collection takes steps of its own on idle dies ([`TranslationLayer::step`]).
     pub works_when_idle: bool,
-    /// A part of the map is in spare areas, behind a cache.
+    /// A part of the map is read from spare areas.
     pub reads_map_in_spare: bool,
 }
 

@@ -1,6 +1,8 @@
 //! 6xx: the commands that GFTL emits: one slot for every write, full or not.
 
-use pumice_ftl::{Figures, Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, TranslationLayer, UIndex};
+use pumice_ftl::{
+    Figures, Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, TranslationLayer, UIndex, UPointer,
+};
 use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PbTree, ProgramOrder, Time};
 
 use crate::small::{PAGES, commands, geometry, ops};
@@ -20,6 +22,7 @@ fn gftl() -> Gftl {
         gc_free_blocks: 1,
         kept_blocks: 1,
         u_index: UIndex::Spare,
+        u_pointer: UPointer::Ram,
         merge: MergePolicy::BlockErase,
     };
     let config = GftlConfig {

@@ -1,6 +1,6 @@
 //! 6xx: the commands that the NFTL emits, and their order. 5xx: triggers and victims.
 
-use pumice_ftl::{Figures, InitialFill, MergePolicy, Nftl, NftlConfig, Plan, TranslationLayer, UIndex};
+use pumice_ftl::{Figures, InitialFill, MergePolicy, Nftl, NftlConfig, Plan, TranslationLayer, UIndex, UPointer};
 use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, Pb, PbTree, ProgramOrder, SearchExpectation};
 
 use crate::small::{PAGES, at, commands, geometry, m_merge, ops};
@@ -14,6 +14,7 @@ fn config(merge: MergePolicy) -> NftlConfig {
         gc_free_blocks: 3,
         kept_blocks: 1,
         u_index: UIndex::Spare,
+        u_pointer: UPointer::Ram,
         merge,
     }
 }
@@ -68,6 +69,28 @@ fn t601_a_read_searches_from_the_newest_page_back() {
     let mut in_ram = full(NftlConfig { u_index: UIndex::Ram, ..config(MergePolicy::BlockErase) });
     write(&mut in_ram, 5);
     assert_eq!(ops(&read(&mut in_ram, 3)), [FlashOp::Read]);
+}
+
+#[test]
+fn t586_a_write_pointer_that_is_searched_costs_spare_reads_by_halving() {
+    use FlashOp::{Program, Read, SpareSearch};
+    let mut ftl = full(NftlConfig { u_pointer: UPointer::Search, ..config(MergePolicy::BlockErase) });
+    assert_eq!(ops(&write(&mut ftl, 5)), [Program], "a U-block just taken is blank");
+    for (written, probed) in [(1, [4, 2, 1]), (2, [4, 2, 1]), (3, [4, 2, 3]), (4, [4, 2, 3]), (5, [4, 6, 5])] {
+        let commands = write(&mut ftl, 2);
+        assert_eq!(ops(&commands), [SpareSearch, SpareSearch, SpareSearch, Program], "{written} pages written");
+        let pages: Vec<u16> = commands[..3].iter().map(|command| command.target.page).collect();
+        assert_eq!(pages, probed, "{written} pages written");
+        assert!(commands[..3].iter().all(|command| (command.cause, command.searched_pages()) == (Cause::Map, 1)));
+        assert_eq!(commands[3].target, at(5, written));
+    }
+    let mut plan = Plan::default();
+    assert!(ftl.read(Lpn(5), 1, &mut plan));
+    assert_eq!(ops(&plan.commands), [SpareSearch, SpareSearch, SpareSearch, SpareSearch, Read], "a read needs it too");
+    write_all(&mut ftl, &[2, 2]);
+    let merging = ops(&write(&mut ftl, 0));
+    assert_eq!(merging[..4], [SpareSearch; 4], "to learn that U is full, and what it holds");
+    assert!(merging[4..].iter().all(|&op| op != SpareSearch), "its successor is blank");
 }
 
 #[test]

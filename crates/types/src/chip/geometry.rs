@@ -1,5 +1,7 @@
 //! `[geometry]`: channels, chips, dies, planes, blocks, pages, and where the pages of a block lie.
 
+use std::fmt::Display;
+
 use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, float, int};
 use crate::refusal::{needs, quoted};
 use crate::write_sequence::SUB_BLOCKS_MAX;
@@ -20,6 +22,14 @@ const BLOCKS_MAX: u64 = 1 << 24;
 
 /// How far a scale may be from a power of two, for decimal fractions.
 const SCALE_TOLERANCE: f64 = 1e-9;
+
+/// The order of a block's pages decides what is reclaimed apart, or how many errors a page has. Zones of sub-blocks have
+/// an order of their own.
+const WRITTEN_IN_SEQUENCE: When = When::Any(&[
+    When::Is("ftl.erase_unit", &["sub-block"]),
+    When::All(&[When::On("erase.read_retry"), When::IsNot("ftl.kind", &["zns"])]),
+    When::All(&[When::On("erase.read_retry"), When::IsNot("ftl.zns.unit", &["sub-block"])]),
+]);
 
 /// Pages differ in time.
 const PAGE_TYPES: When = When::Any(&[When::List("timing.t_r_us"), When::List("timing.t_prog_us")]);
@@ -51,8 +61,8 @@ keys! {
             "Bits, and so pages, of one cell. Counts with layers and sub_blocks, and where pages differ in time (timing.t_r_us, timing.t_prog_us).";
         page_types: PageTypeOrder = "\"one-shot\"", ANY, "", "chosen: charge-trap 3D NAND", PAGE_TYPES,
             "In which order page types follow each other in a block. one-shot: all pages of a word line, then those of the next. interleaved: higher pages come after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", and no geometry.layers.";
-        write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", When::Any(&[When::Is("ftl.erase_unit", &["sub-block"]), When::On("erase.read_retry")]),
-            "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks.";
+        write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", WRITTEN_IN_SEQUENCE,
+            "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks. Zones of sub-blocks (ftl.zns.unit) are written sub-block first in either case.";
         program_order: ProgramOrder = "\"any\"", ANY, "", "chosen: NFTL places by offset", When::Always,
             "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need).";
         bad_blocks_per_plane: u32 = "0", int(0, 1 << 20), "", CHOSEN, When::Always,
@@ -155,6 +165,20 @@ impl GeometryKeys {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses what erases partial blocks where their pages do not lie in neighbouring layers.
+    ///
+    /// # Errors
+    /// What `wanted` needs, with the reason.
+    pub fn check_partial_blocks(&self, wanted: impl Display) -> Result<(), String> {
+        match self.write_sequence {
+            WriteSequence::Lfws => Ok(()),
+            WriteSequence::Sfws => Err(format!(
+                "{wanted} needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is a range of layers, \
+                 and sub-block first neighbouring pages do not lie in neighbouring layers"
+            )),
+        }
     }
 
     fn check_block_shape(&self) -> Result<(), String> {

@@ -15,7 +15,7 @@ from made_up import drawer, drawn, outcomes
 from pumice import SpecError
 from pumice_papers.aero.erase_models import SCHEMES, ask
 from pumice_papers.aero.figure_16 import MISPREDICTION
-from pumice_papers.aero.figure_17 import MARGIN
+from pumice_papers.aero.figure_17 import MARGIN, most_gained
 from pumice_papers.aero.seed_pairs import Interval, bootstrap, mean_ratio
 from pumice_papers.aero.suspension_rules import CONTROLLER, FAMILY
 from pumice_papers.aero.tails import PEC, TAILS, read_tail
@@ -259,4 +259,5 @@ def test_at_40_bits_the_published_life_would_need_nearly_three_times_the_stress_
         saved = [1 - less["mean_stress"] / all_["mean_stress"] for all_, less in zip(cons, aero, strict=True)]
         assert max(saved) < 0.14, (mode, saved)
         life = ask("lifetime", scheme="aero", mode=mode, requirement=40)["pec_at_requirement"] / end
+        assert life < most_gained(end) == pytest.approx(1.04, abs=0.002), "the most that joining the ages can give"
         assert life == pytest.approx({"table": 1.034, "mechanism": 1.010}[mode], abs=0.001)

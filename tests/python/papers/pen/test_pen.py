@@ -16,6 +16,7 @@ from pumice_papers.figures import Findings
 from pumice_papers.pen.block_size import SIZES
 from pumice_papers.pen.figure_14 import LIMITS, SPLITS
 from pumice_papers.pen.figure_15 import LOSSES
+from pumice_papers.pen.other_ftls import ENDS, FTLS
 from pumice_papers.pen.superblock_shapes import SHAPES
 
 WORKLOADS = ("prn_1", "proj_1", "hm_0")
@@ -174,7 +175,7 @@ def test_wear_variance_stands_beside_its_unevenness(tmp_path: Path) -> None:
     points = [{"partial_erase.wear_limit_w": limit} for limit in LIMITS]
     found = drawing(open_loop() + runs("wear-limit", points, make), tmp_path)("14c")["fig14c_w_vep"]
     assert found.holds is False
-    assert found.note.endswith("mean of VEP / AEP²: 1.00, 4.00, 16.00, 64.00")
+    assert found.note.endswith("mean of VEP / AEP² from W = 1 on: 1.00, 4.00, 16.00, 64.00")
     assert drawn(tmp_path, "fig14c-unevenness", "fig14c")[1][::3] == ["prn_1", "1.0", "4.0", "16.0", "64.0"]
 
 
@@ -267,3 +268,26 @@ def test_comparators_and_superblocks(tmp_path: Path) -> None:
         assert draw(figure) == {}
     for figure in ("12c", "16a", "16b", "17a", "17b", "17c"):
         drawn(tmp_path, f"fig{figure}")
+
+
+def test_block_sizes_under_other_ftls_and_with_a_searched_pointer(tmp_path: Path) -> None:
+    """Copies grow with the block under the Superblock FTL, and nothing does under the page-level one."""
+
+    def make(workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        size = point["geometry.pages_per_block"] if point["ftl.kind"] == "superblock-pen" else 100
+        return block_size(workload, {"geometry.pages_per_block": size})
+
+    kinds = [{"ftl.kind": kind, "geometry.pages_per_block": size} for kind in FTLS.values() for size in ENDS]
+    found = drawing(runs("other-ftls", kinds, make), tmp_path)("other-ftls")
+    assert {row: one.holds for row, one in found.items()} == dict.fromkeys(found, True)
+    assert found["sec232_superblock_waf"].values == [pytest.approx(0.72), pytest.approx(5.76)]
+    assert found["sec232_page_level_waf"].values == [1.0]
+    assert [row[0] for row in drawn(tmp_path, "other-ftls")[1:]] == list(FTLS)
+
+    sizes = [{"geometry.pages_per_block": size} for size in SIZES]
+    merges = [{**one, "geometry.pages_per_block": size} for one in MERGES for size in ENDS]
+    named = open_loop() + runs("block-size", sizes, block_size)
+    named += runs("u-pointer", merges, lambda w, p: block_size(w, p) | timed(1.0 + (p["ftl.merge"] == "m-merge")))
+    assert drawing(named, tmp_path)("u-pointer") == {}
+    name, in_ram, _, _, searched, *_ = drawn(tmp_path, "u-pointer")[-1]
+    assert (name, float(in_ram), float(searched)) == ("12a, M-Merge / baseline", 0.5, 2.0)

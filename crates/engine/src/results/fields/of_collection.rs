@@ -109,10 +109,10 @@ fields! {
         |run| json!(run.controller.ftl.layer().memory().map_or(0, |memory| memory.map_ram_bytes()));
     "gc.map.hits", Integer, "", "the map is in RAM",
         "Look-ups that the map cache answered: with `\"cached\"` one for each page access, with `\"spare\"` one for each page that the host accesses or garbage collection copies, and one for each logical block of a superblock that is merged",
-        |run| count(run.is_map_in_flash(), run.gc().map_hits);
+        |run| count(run.is_map_behind_cache(), run.gc().map_hits);
     "gc.map.misses", Integer, "", "the map is in RAM",
         "Look-ups that it did not",
-        |run| count(run.is_map_in_flash(), run.gc().map_misses);
+        |run| count(run.is_map_behind_cache(), run.gc().map_misses);
     "gc.map.write_backs", Integer, "pages", "`ftl.map_place` is not `cached`",
         "Translation pages programmed with changed entries; those copied when their block was reclaimed are not among them",
         |run| count(run.is_map_cached(), run.gc().map_write_backs);

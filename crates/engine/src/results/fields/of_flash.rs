@@ -21,7 +21,7 @@ fields! {
         "Spare areas read in searches, for the host and for merges",
         |run| json!(run.counts().host_spare_pages + run.counts().gc_spare_pages);
     "flash.reads.map", Integer, "pages", "the map is in RAM",
-        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or spare areas read for the map, each by a command of its own (`\"spare\"`)",
+        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or spare areas read for the map, each by a command of its own (`\"spare\"`; `ftl.u_pointer = \"search\"`)",
         |run| count(run.is_map_in_flash(), run.counts().map_reads + run.counts().map_copies + run.counts().map_spare_pages);
     "flash.reads.rmw", Integer, "pages", "`host.partial_page` is `whole-page`",
         "Reads before a write of part of a page",

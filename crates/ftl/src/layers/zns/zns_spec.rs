@@ -2,7 +2,7 @@
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{Geometry, Lpn, MultiPlane, UnitPages, keys};
+use pumice_types::{ChipKeys, Geometry, Lpn, MultiPlane, UnitPages, WriteSequence, keys};
 
 use super::layout::LayoutConfig;
 use super::state::ZoneLimits;
@@ -163,6 +163,13 @@ impl Layer for Zns {
 
     fn erase_unit(keys: &ZnsKeys) -> EraseUnit {
         keys.unit
+    }
+
+    /// Zones of sub-blocks are written sub-block after sub-block, whatever order the spec gives the pages of a block.
+    fn adapt(chip: &mut ChipKeys, keys: &ZnsKeys) {
+        if keys.unit == EraseUnit::SubBlock && chip.geometry.block_shape().is_some() {
+            chip.geometry.write_sequence = WriteSequence::Sfws;
+        }
     }
 
     fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {

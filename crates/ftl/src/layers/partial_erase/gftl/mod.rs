@@ -25,7 +25,7 @@ use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
-use crate::seam::{Figures, MemoryUse, RecoveryCounts, Restart, TranslationLayer};
+use crate::seam::{Conduct, Figures, MemoryUse, RecoveryCounts, Restart, TranslationLayer};
 use buffer::BufferBlocks;
 use clean::Cleaning;
 
@@ -218,6 +218,10 @@ impl TranslationLayer for Gftl {
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         self.buffer.locate(lpn).or_else(|| self.nftl.locate(lpn))
+    }
+
+    fn conduct(&self) -> Conduct {
+        self.nftl.conduct()
     }
 
     #[inline]

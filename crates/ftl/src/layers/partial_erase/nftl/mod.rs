@@ -5,8 +5,9 @@
 //! the pair's U-block is full or when an unpaired D-block needs one and the plane runs low, victim
 //! = most invalid pages, ties to the oldest U-block. The controller keeps block pointers, a bitmap
 //! of written offsets and U's write pointer, but not what U holds: that is found in U's spare areas
-//! and paid for ([`UIndex::Spare`]), or kept in RAM ([`UIndex::Ram`]). The simulator keeps a shadow
-//! of U's contents either way, so that it knows what a search would find; the array confirms it.
+//! and paid for ([`UIndex::Spare`]), or kept in RAM ([`UIndex::Ram`]). The write pointer may have to be searched too
+//! ([`UPointer::Search`]). The simulator keeps a shadow of U's contents either way, so that it knows what a search would
+//! find; the array confirms it.
 //!
 //! Invariant: every plane keeps a free block for a merge. A spec must leave two blocks a plane
 //! beyond the logical ones; where a write to a logical block without a D-block would take the last
@@ -28,7 +29,7 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::victim_tree::VictimTree;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::seam::{Figures, LookAhead, MemoryUse, MergePolicy, Proofs, TranslationLayer, UIndex};
+use crate::seam::{Conduct, Figures, LookAhead, MemoryUse, MergePolicy, Proofs, TranslationLayer, UIndex, UPointer};
 use merge::MMergeScratch;
 pub(in crate::layers) use nftl_spec::{check_room, config_keeping};
 
@@ -50,6 +51,8 @@ pub struct NftlConfig {
     pub kept_blocks: u32,
     /// Where U's index is.
     pub u_index: UIndex,
+    /// Where U's write pointer is.
+    pub u_pointer: UPointer,
     /// How to merge.
     pub merge: MergePolicy,
 }
@@ -316,6 +319,7 @@ impl TranslationLayer for Nftl {
         let Some(page) = self.place_of(logical, offset) else { return false };
         let slot = self.logical[logical].u_slot;
         if slot != NONE && self.config.u_index == UIndex::Spare {
+            self.find_u_pointer(slot, plan);
             let u = &self.u_blocks[slot as usize];
             let (depth, expect) = if page.block == u.block {
                 (u.written - page.page, SearchExpectation::Found)
@@ -333,6 +337,10 @@ impl TranslationLayer for Nftl {
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         let (logical, offset) = self.split(lpn);
         self.place_of(logical, offset)
+    }
+
+    fn conduct(&self) -> Conduct {
+        Conduct { reads_map_in_spare: self.config.u_pointer == UPointer::Search, ..Conduct::default() }
     }
 
     #[inline]
@@ -369,12 +377,13 @@ impl Figures for Nftl {
 }
 
 impl MemoryUse for Nftl {
-    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
-    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
+    /// RAM of the map: two block pointers, U's write pointer, unless it is searched, and the bitmap of written offsets
+    /// for each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
     /// index in RAM two bytes a page of each U-block that was in use at once.
     fn map_ram_bytes(&self) -> u64 {
         let partial_erase = if self.scratch.is_some() { self.config.tree.leaves() + 2 } else { 0 };
-        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
+        let pointer = if self.config.u_pointer == UPointer::Ram { 2 } else { 0 };
+        let each = 4 + 4 + pointer + self.pages.div_ceil(8) + partial_erase;
         let index = match self.config.u_index {
             UIndex::Spare => 0,
             UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,

@@ -6,7 +6,8 @@ use super::{Nftl, NftlConfig};
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery::MARKED_SPARE_BYTES;
 use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, typed_share,
+    Facts, Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, UIndex, UPointer,
+    typed_share,
 };
 
 /// Free blocks of a plane that only merges take: one to merge into. After a power cut another one is needed, because
@@ -20,7 +21,7 @@ impl Layer for Nftl {
     type Running = Nftl;
 
     const FACTS: Facts = Facts {
-        reads: &["over_provisioning", "gc_free_threshold", "u_index"],
+        reads: &["over_provisioning", "gc_free_threshold", "u_index", "u_pointer"],
         merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
         recoveries: &[Recovery::Off, Recovery::Scan],
         copies_on_one_die: true,
@@ -64,6 +65,11 @@ pub(in crate::layers) fn config_keeping(parts: &LayerParts, kept_blocks: u32) ->
         gc_free_blocks: spec.gc_start_blocks().max(kept_blocks),
         kept_blocks,
         u_index: spec.shared.u_index,
+        // An index in RAM says how far U is written.
+        u_pointer: match spec.shared.u_index {
+            UIndex::Spare => spec.shared.u_pointer,
+            UIndex::Ram => UPointer::Ram,
+        },
         merge: parts.merge_policy(),
     }
 }

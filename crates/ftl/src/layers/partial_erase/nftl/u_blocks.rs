@@ -1,10 +1,11 @@
 //! U-blocks: given to a logical block, filled in order, chosen as victims, and dropped.
 
-use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, PlaneId, SpareRole, bits};
+use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, PlaneId, SearchExpectation, SpareRole, bits};
 
 use super::{NONE, Nftl, Trigger, UBlock};
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, Plan};
+use crate::seam::UPointer;
 
 impl Nftl {
     #[inline]
@@ -17,7 +18,9 @@ impl Nftl {
     /// the plane's best victim if the plane runs low.
     pub(super) fn make_room(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
-        if self.logical[logical].u_slot != NONE {
+        let slot = self.logical[logical].u_slot;
+        if slot != NONE {
+            self.find_u_pointer(slot, plan);
             self.merge(logical, Trigger::Full, plan)?;
         } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
             self.merge_victim(plane, plan)?;
@@ -65,6 +68,22 @@ impl Nftl {
         self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
     }
 
+    /// Reads spare areas by halving until U's first blank page is known, unless that is in RAM. A U-block in use has its
+    /// first page written.
+    pub(super) fn find_u_pointer(&self, slot: u32, plan: &mut Plan) {
+        if self.config.u_pointer == UPointer::Ram {
+            return;
+        }
+        let u = &self.u_blocks[slot as usize];
+        let (mut written, mut blank) = (0, u.end);
+        while blank > written + 1 {
+            let probed = written.midpoint(blank);
+            let (page, lpn) = (PageAddress::new(u.block, probed), self.first_lpn(u.logical as usize));
+            plan.push(FlashCommand::spare_search(Cause::Map, page, 1, lpn, SearchExpectation::Scan));
+            if probed < u.written { written = probed } else { blank = probed }
+        }
+    }
+
     pub(in crate::layers) fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
         let slot = self.logical[logical].u_slot;
         let (index, words) = (slot as usize, self.words_of(logical));
@@ -73,6 +92,9 @@ impl Nftl {
         let superseded_in_u = self.in_u[column + offset] != NOT_IN_U;
         if superseded_in_d {
             bits::clear(&mut self.d_valid[words], offset);
+        }
+        if self.u_blocks[index].written > 0 {
+            self.find_u_pointer(slot, plan);
         }
         let u = &mut self.u_blocks[index];
         let target = PageAddress::new(u.block, u.written);
