@@ -34,6 +34,7 @@ class Metric:
         digits: digits after the point.
         unless: a field that tells the same where no variant differs from it by more than half a per cent; the row is
             left out then.
+        where: a counter; the row is left out where it is 0 in every variant.
         of_flow: unit of a figure of one flow, whose path is no field of its own; None for every other.
     """
 
@@ -41,6 +42,7 @@ class Metric:
     path: str
     digits: int = 0
     unless: str = ""
+    where: str = ""
     of_flow: str | None = None
 
     @property
@@ -65,10 +67,10 @@ METRICS: tuple[Metric, ...] = (
     Metric("merges, full", "gc.merges.full"),
     Metric("merges, M-Merge", "gc.merges.m_merge"),
     Metric("block erases", "flash.erases.block"),
-    Metric("partial erases", "flash.erases.partial"),
-    Metric("spare reads", "flash.reads.spare"),
-    Metric("AEP (erases per page)", "wear.aep", 4),
-    Metric("VEP (their variance)", "wear.vep", 4),
+    Metric("partial erases", "flash.erases.partial", where="flash.erases.partial"),
+    Metric("spare reads", "flash.reads.spare", where="flash.reads.spare"),
+    Metric("AEP (erases per page)", "wear.aep", 4, where="flash.erases.partial"),
+    Metric("VEP (their variance)", "wear.vep", 4, where="flash.erases.partial"),
     Metric("power cuts", "power.cuts"),
     Metric("recovery, mean", "power.recovery_us.mean", 1),
     Metric("broken promises", "power.broken_promises"),
@@ -140,8 +142,10 @@ def compare(variants: Sequence[Variant]) -> list[tuple[Metric, list[Cell]]]:
 
 
 def _tells_nothing(metric: Metric, variants: Sequence[Variant]) -> bool:
-    """Whether another row shows a metric's values."""
+    """Whether another row shows a metric's values, or its mechanism was at work in no variant."""
     documents = [document for variant in variants for document in variant.documents]
+    if metric.where and not any(number(document, metric.where) for document in documents):
+        return True
     pairs = [
         (number(document, metric.path), number(document, metric.unless)) for document in documents if metric.unless
     ]
