@@ -22,6 +22,7 @@ from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
+from pumice.runs.pace import ageing_reports
 from pumice.runs.progress import RunProgress
 from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
 from pumice.runs.spec import Spec
@@ -86,7 +87,7 @@ def _of_defaults(spec: Spec) -> str:
 
 def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_json: bool) -> None:
     """Runs a spec, whose aged device may come from snapshots, and shows its result."""
-    with RunProgress("run") as bar:
+    with RunProgress("run", ageing_reports=ageing_reports(spec.resolve())) as bar:
         try:
             text = run_to_text(spec, bar.update, out, places=places)
         except KeyboardInterrupt:

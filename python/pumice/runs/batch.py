@@ -29,7 +29,7 @@ from pumice.outputs import FILES
 from pumice.results.document import lookup
 from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Underway, sample_of
 from pumice.runs.jobs import Job, Outcome
-from pumice.runs.pending import Ending, Pending
+from pumice.runs.pending import Course, Ending, Pending
 from pumice.runs.progress import BatchProgress, duration_text, in_notebook, on_terminal
 from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces, shared
 from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
@@ -157,6 +157,7 @@ class _Batch:
             {key: job.varied for key, job in self._by_key.items()},
             {key: job.expected_s for key, job in self._by_key.items()},
             self._workers,
+            self._aged,
         )
         self.total = len(self._requests)
         #: Key and request of every run that has not begun, in order.
@@ -225,14 +226,14 @@ class _Batch:
         chosen = [(key, self._requests[key]) for key in sample_of([key for key, _ in self.waiting])]
         begun = time.monotonic()
 
-        def finish(key: str, ending: Ending, content: str) -> None:
+        def finish(key: str, ending: Ending, content: str, ageing_s: float) -> None:
             if ending == "sampled":
-                self._forecast.sampled(key, float(content))
+                self._forecast.sampled(key, float(content), ageing_s)
             else:
-                self._finish(key, ending, content)
+                self._finish(key, ending, content, ageing_s)
 
-        def look(shares: Mapping[str, float]) -> None:
-            self._look(signals, bar, shares, sampling=True)
+        def look(courses: Mapping[str, Course]) -> None:
+            self._look(signals, bar, courses, sampling=True)
             if time.monotonic() - begun > BUDGET_S:
                 raise _Enough
 
@@ -273,8 +274,8 @@ class _Batch:
     def simulate(self, signals: list[int], bar: BatchProgress) -> None:
         """Simulates all runs that wait, until a signal is listed."""
 
-        def look(shares: Mapping[str, float]) -> None:
-            self._look(signals, bar, shares)
+        def look(courses: Mapping[str, Course]) -> None:
+            self._look(signals, bar, courses)
 
         pending = Pending(self.waiting, self._settings.engine, self._finish, look)
         if self._settings.dask is not None:
@@ -287,25 +288,27 @@ class _Batch:
             processes.simulate(pending, self._workers)
 
     def _look(
-        self, signals: list[int], bar: BatchProgress, shares: Mapping[str, float], *, sampling: bool = False
+        self, signals: list[int], bar: BatchProgress, courses: Mapping[str, Course], *, sampling: bool = False
     ) -> None:
         """Shows how far the runs have come and ends the batch if a signal is listed."""
         now = time.monotonic()
-        for key in shares:
+        for key in courses:
             self._begun.setdefault(key, now)
         # On a cluster it is not known which runs go on, and nobody reads a forecast where no bar is shown.
-        if shares and not sampling and bar.is_seen and now - self._foretold > FORECAST_S:
-            underway = {key: Underway(now - self._begun[key], share) for key, share in shares.items()}
+        if courses and not sampling and bar.is_seen and now - self._foretold > FORECAST_S:
+            underway = {
+                key: Underway(now - self._begun[key], course.share, course.ageing_s) for key, course in courses.items()
+            }
             self._left_s = self._forecast.left_s([key for key, _ in self.waiting], underway)
             self._foretold = now
-        bar.update(len(self._done), [] if sampling else list(shares.values()), self._left_s)
+        bar.update(len(self._done), [] if sampling else [course.share for course in courses.values()], self._left_s)
         if signals:
             raise Interrupted(self._what_is_kept(), signals[0])
 
-    def _finish(self, key: str, ending: Ending, content: str) -> None:
+    def _finish(self, key: str, ending: Ending, content: str, ageing_s: float) -> None:
         job = self._by_key[key]
         if key in self._begun:
-            self._forecast.ended(key, time.monotonic() - self._begun[key])
+            self._forecast.ended(key, time.monotonic() - self._begun[key], ageing_s)
         if ending == "usage" or ending == "failed":
             self._done[key] = Outcome(job, error=content, error_kind=ending)
             return

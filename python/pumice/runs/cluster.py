@@ -106,7 +106,7 @@ def _collect(distributed: ModuleType, tasks: dict[Any, str], pending: Pending) -
             with suppress(queue.Empty):
                 task = ended.get(timeout=POLL_S)
                 break
-        pending.finish(tasks[task], *_result(distributed, task))
+        pending.finish(tasks[task], *_result(distributed, task), 0.0)
 
 
 def _result(distributed: ModuleType, task: Any) -> tuple[Ending, str]:

@@ -3,11 +3,14 @@
 The time of a run that has not begun is that of its sample. A run that was not sampled takes as long as the mean of
 those that were and share most of its varied values. What an experiment says of its runs counts where nothing was
 sampled. What was foreseen is multiplied by the ratio of measured to foreseen times of the runs that ended.
+
+Ageing is counted apart: runs that need the same device share it, and each worker ages it once.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,16 +39,23 @@ def sample_of(keys: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Underway:
-    """A run that goes on: seconds since it began, and the share that is done."""
+    """A run that goes on: seconds since it began, the share that is done, and the seconds in which its device was
+    aged."""
 
     elapsed_s: float
     share: float
+    ageing_s: float = 0.0
+
+    @property
+    def own_s(self) -> float:
+        """Seconds behind the ageing."""
+        return max(self.elapsed_s - self.ageing_s, 0.0)
 
     def seconds(self) -> float | None:
-        """What the run takes in all, by its own progress; None if it has come too short a way to tell."""
-        if self.share < _OWN_SHARE or self.elapsed_s < _OWN_S:
+        """What the run takes without ageing, by its own progress; None if it has come too short a way to tell."""
+        if self.share < _OWN_SHARE or self.own_s < _OWN_S:
             return None
-        return self.elapsed_s / self.share
+        return self.own_s / self.share
 
 
 @dataclass
@@ -56,21 +66,37 @@ class Forecast:
         varied: the varied values of each run, by key.
         expected: seconds that an experiment expects of its runs on one core, by key.
         workers: number of runs that are simulated at a time.
+        aged: the aged device that each run needs, by key; None if it shares none.
     """
 
     varied: Mapping[str, Mapping[str, Any]]
     expected: Mapping[str, float | None]
     workers: int
+    aged: Mapping[str, str | None] = field(default_factory=dict)
+    #: Seconds that ageing a device took, and how often it was aged so far.
+    _ageing: dict[str, float] = field(default_factory=dict)
+    _times_aged: Counter[str] = field(default_factory=Counter)
     _sampled: dict[str, float] = field(default_factory=dict)
     _measured: dict[str, float] = field(default_factory=dict)
 
-    def sampled(self, key: str, seconds: float) -> None:
-        """Takes down what a run will take by its sample."""
-        self._sampled[key] = seconds
+    def sampled(self, key: str, seconds: float, ageing_s: float = 0.0) -> None:
+        """Takes down what a run will take by its sample. A device that was aged for it is lost with its process."""
+        self._sampled[key] = seconds + self._apart(key, ageing_s)
 
-    def ended(self, key: str, seconds: float) -> None:
-        """Takes down what a run took."""
-        self._measured[key] = seconds
+    def ended(self, key: str, seconds: float, ageing_s: float = 0.0) -> None:
+        """Takes down what a run took, in all and for ageing."""
+        self._measured[key] = seconds - ageing_s + self._apart(key, ageing_s)
+        if ageing_s and (device := self.aged.get(key)) is not None:
+            self._times_aged[device] += 1
+
+    def _apart(self, key: str, ageing_s: float) -> float:
+        """Takes down what ageing a shared device took, and returns what counts for the run itself."""
+        device = self.aged.get(key)
+        if device is None:
+            return ageing_s
+        if ageing_s:
+            self._ageing[device] = ageing_s
+        return 0.0
 
     def samples(self) -> int:
         """Number of runs of which something was measured."""
@@ -87,7 +113,19 @@ class Forecast:
             return None
         # A single long run at the end keeps one worker busy, however many there are.
         total = sum(rest[: len(ahead)]) * len(waiting) / max(len(ahead), 1) + sum(rest[len(ahead) :])
+        total += self._ageing_left([*waiting, *underway])
         return max(total / self.workers, *rest) if rest else 0.0
+
+    def _ageing_left(self, keys: Sequence[str]) -> float:
+        """Seconds in which devices are still to be aged: each once by every worker that has a run for it."""
+        if not self._ageing:
+            return 0.0
+        usual = statistics.fmean(self._ageing.values())
+        needed = Counter(device for key in keys if (device := self.aged.get(key)) is not None)
+        return sum(
+            self._ageing.get(device, usual) * max(min(runs, self.workers) - self._times_aged[device], 0)
+            for device, runs in needed.items()
+        )
 
     def _rest(self, key: str, run: Underway, known: Mapping[str, float]) -> float | None:
         """Seconds that a run which goes on still takes."""
@@ -96,7 +134,7 @@ class Forecast:
             predicted = self._predicted(key, known)
             if predicted is None:
                 return None
-            seconds = max(predicted, run.elapsed_s)
+            seconds = max(predicted, run.own_s)
         return seconds * (1 - run.share)
 
     def _known(self) -> dict[str, float]:

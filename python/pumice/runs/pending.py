@@ -27,6 +27,14 @@ POLL_S = 0.2
 
 
 @dataclass(frozen=True)
+class Course:
+    """How far a run has come: the share that is done, and the seconds in which its device was aged."""
+
+    share: float = 0.0
+    ageing_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class Pending:
     """The runs of a batch that are still to be simulated, and the functions to call as they go on.
 
@@ -35,16 +43,17 @@ class Pending:
             it begins.
         engine: name of the module that simulates.
         finish: called once for each run that ended, with its key, how it ended, and the text of its
-            document or of its error; of a sample, the seconds that the whole run would take.
-        look: called every `POLL_S` seconds with the shares done (0 … 1) of the runs under way, by key. It
-            raises `Interrupted` after Ctrl-C; the runs under way are then dropped.
+            document or of its error; of a sample, the seconds that the whole run would take without ageing. At last
+            the seconds in which the device was aged.
+        look: called every `POLL_S` seconds with how far the runs under way have come, by key. It raises
+            `Interrupted` after Ctrl-C; the runs under way are then dropped.
         limit_s: seconds that a run may take before it is stopped and counts as a sample; None for no limit.
     """
 
     waiting: deque[tuple[str, str]]
     engine: str
-    finish: Callable[[str, Ending, str], None]
-    look: Callable[[Mapping[str, float]], None]
+    finish: Callable[[str, Ending, str, float], None]
+    look: Callable[[Mapping[str, Course]], None]
     limit_s: float | None = None
 
 

@@ -19,18 +19,18 @@ import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Literal
 
 from pumice.errors import how_ended
 from pumice.runs.pace import Pace
-from pumice.runs.pending import POLL_S, Ending, Pending, attempt
+from pumice.runs.pending import POLL_S, Course, Ending, Pending, attempt
 
-#: What a worker sends to the parent: ("progress", share done) while a run goes on, then how the run
+#: What a worker sends to the parent: ("progress", how far it is) while a run goes on, then how the run
 #: ended with the text of its document or error.
-Message = tuple[Ending | Literal["progress"], float | str]
+Message = tuple[Ending | Literal["progress"], Course | str]
 
 #: Seconds between two progress messages of a worker.
 REPORT_S = 0.2
@@ -57,7 +57,7 @@ def simulate(pending: Pending, count: int) -> None:
         workers.extend(_start(pending.engine) for _ in range(min(count, len(pending.waiting))))
         for worker in workers:
             _give_next(worker, pending)
-        while underway := {worker.key: worker.share for worker in workers if worker.key is not None}:
+        while underway := {worker.key: worker.course for worker in workers if worker.key is not None}:
             pending.look(underway)
             _read_messages(workers, pending)
     finally:
@@ -71,13 +71,13 @@ class _Worker:
 
     Attributes:
         key: key of the run that it simulates; None if it has none.
-        share: share of that run that is done.
+        course: how far that run has come.
     """
 
     process: BaseProcess
     connection: Connection
     key: str | None = None
-    share: float = 0.0
+    course: Course = field(default_factory=Course)
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _start(engine: str) -> _Worker:
 
 
 def _give_next(worker: _Worker, pending: Pending) -> None:
-    worker.share = 0.0
+    worker.course = Course()
     worker.key, request = pending.waiting.popleft() if pending.waiting else (None, "")
     if worker.key is not None:
         with suppress(OSError):  # if the worker has died, its closed connection is noticed at the next read
@@ -128,9 +128,9 @@ def _read_messages(workers: list[_Worker], pending: Pending) -> None:
                 _give_next(workers[-1], pending)
             continue
         if kind == "progress":
-            worker.share = float(content)
+            worker.course = content
         elif worker.key is not None:
-            pending.finish(worker.key, kind, content)
+            pending.finish(worker.key, kind, content, worker.course.ageing_s)
             _give_next(worker, pending)
 
 
@@ -143,7 +143,7 @@ def _record_death(worker: _Worker, pending: Pending) -> None:
     if code is not None and code >= 0:
         hint = " before its run was done: was exit called in code of your own?"
     if worker.key is not None:
-        pending.finish(worker.key, "failed", f"the worker process {cause}{hint}")
+        pending.finish(worker.key, "failed", f"the worker process {cause}{hint}", 0.0)
     _stop(worker)
 
 
@@ -188,21 +188,22 @@ class _Reporter:
         self._parent = parent
         self._limit_s = limit_s
         self._begun = self._reported = time.monotonic()
-        #: What is known of the run's speed, if its time is limited.
+        #: What is known of the run's speed.
         self._pace = Pace()
         #: What the whole run would take, once it was stopped because its time was over.
         self.whole_s: float | None = None
 
-    def report(self, _requests: int, share: float | None, _simulated_s: float) -> bool:
+    def report(self, requests: int, share: float | None, _simulated_s: float) -> bool:
         """The engine's callback."""
         now = time.monotonic()
+        self._pace.note(now - self._begun, share or 0.0, requests)
         if now - self._reported >= REPORT_S:
             self._reported = now
-            self._connection.send(("progress", share or 0.0))
-        if self._limit_s is not None and share is not None:
-            self._pace.note(now - self._begun, share)
-            if now - self._begun >= self._limit_s:
-                self.whole_s = self._pace.whole_s()
+            self._connection.send(("progress", Course(share or 0.0, self._pace.ageing_s)))
+        # A sample's time does not count the ageing of its device, which other runs may not need.
+        if self._limit_s is not None and now - self._begun - self._pace.ageing_s >= self._limit_s:
+            self.whole_s = self._pace.whole_s()
             if self.whole_s is not None:
+                self._connection.send(("progress", Course(share or 0.0, self._pace.ageing_s)))
                 return False
         return os.getppid() == self._parent

@@ -164,9 +164,12 @@ class _Bar:
 class RunProgress(_Bar):
     """Bar of a single run. Used as a context; `update` has the shape of the engine's callback."""
 
-    def __init__(self, title: str, *, shown: bool = True) -> None:
+    def __init__(self, title: str, *, shown: bool = True, ageing_reports: float | None = None) -> None:
+        """With `ageing_reports`, about as many reports come before the first request, while the device is aged."""
         super().__init__(title, shown=shown)
         self._started = time.monotonic()
+        self._ageing_reports = ageing_reports
+        self._reports = 0
         #: Time of the first report and the share done then. What comes before, as filling the device, is no measure.
         self._first: tuple[float, float] | None = None
         #: Requests finished so far.
@@ -176,6 +179,12 @@ class RunProgress(_Bar):
         """Shows the engine's report; always returns True, so that the run goes on."""
         self.requests = requests
         now = time.monotonic()
+        if requests == 0:
+            self._age(now)
+            return True
+        if self._first is None:
+            self._started = now if self._reports else self._started
+            self._first = now, share or 0.0
         rate = requests / max(now - self._started, 1e-9)
         pieces = [count(requests, "request"), f"{rate / 1000:,.0f} k/s", f"{simulated_s:,.0f} s simulated"]
         if share is not None:
@@ -183,9 +192,21 @@ class RunProgress(_Bar):
         self._paint(share, pieces)
         return True
 
+    def _age(self, now: float) -> None:
+        """Shows how far the ageing of the device has come, which is no part of the run's share."""
+        self._reports += 1
+        if self._ageing_reports is None:
+            self._paint(None, ["ageing the device", f"{duration_text(now - self._started)} so far"])
+            return
+        share = min(self._reports / self._ageing_reports, 1.0)
+        left_s = (now - self._started) * (1 - share) / share
+        self._paint(
+            share, [f"ageing the device: {100 * share:.0f} %", f"{duration_text(left_s)} left, then the requests"]
+        )
+
     def _left(self, now: float, share: float) -> list[str]:
         if self._first is None:
-            self._first = now, share
+            return []
         since, done = self._first
         if share - done < _SHARE_MIN:
             return []

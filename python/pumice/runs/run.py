@@ -13,6 +13,7 @@ from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
+from pumice.runs.pace import ageing_reports
 from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
 from pumice.runs.spec import Spec, check_spec
@@ -170,7 +171,8 @@ def run(
     place, folder = files.named_directory(out, "out"), files.named_directory(snapshots, "snapshots")
     try:
         places = SnapshotPlaces(folder=folder) if folder is not None else None
-        with RunProgress("run", shown=has_bar) as bar:
+        reports = ageing_reports(spec.resolve()) if has_bar else None
+        with RunProgress("run", shown=has_bar, ageing_reports=reports) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
             document = json.loads(run_to_text(spec, tick, place, content, places))
         if folder is not None and document["run"]["aged_device"] is None:

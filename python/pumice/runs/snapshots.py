@@ -22,6 +22,7 @@ from typing import Any
 from pumice import _engine
 from pumice.errors import SpecError, reason
 from pumice.runs.grid import flatten
+from pumice.runs.pace import ageing_reports
 from pumice.runs.progress import RunProgress
 from pumice.runs.spec import Spec
 from pumice.runs.store import file_digest
@@ -115,7 +116,7 @@ def save(spec: Spec, path: Path) -> dict[str, Any]:
         SpecError: the spec cannot be used, or nothing ages its device.
         OSError: the file cannot be written.
     """
-    with RunProgress("ageing") as bar:
+    with RunProgress("snapshot", ageing_reports=ageing_reports(spec.resolve())) as bar:
         text = _engine.snapshot_save(spec.request(), path, key_file(), engine_identity(_engine), bar.update)
     header: dict[str, Any] = json.loads(text)
     return header

@@ -60,6 +60,33 @@ def test_a_run_says_itself_how_long_it_takes_once_it_has_come_some_way() -> None
     assert found.left_s([], {"a0": Underway(1.0, 0.01)}) == pytest.approx(9.9)
 
 
+def test_ageing_is_counted_once_a_worker_and_apart_from_the_share() -> None:
+    """Six runs of one aged device: a run that was half done after 30 s, 20 of them ageing, was said to take 60 s."""
+    found = Forecast(VARIED, dict.fromkeys(VARIED), 2, dict.fromkeys(VARIED, "device"))
+    found.sampled("a0", 4.0, ageing_s=20.0)
+    waiting = list(VARIED)
+    assert found.left_s(waiting, {}) == pytest.approx((6 * 4.0 + 2 * 20.0) / 2)
+    found.ended("a0", 25.0, ageing_s=20.0)
+    found.ended("a1", 25.0, ageing_s=20.0)
+    assert found.left_s(waiting[2:], {}) == pytest.approx(4 * 5.0 / 2)
+    assert Underway(30.0, 0.5, 20.0).seconds() == pytest.approx(20.0)
+    alone = Forecast(VARIED, dict.fromkeys(VARIED), 2)
+    alone.ended("a0", 25.0, ageing_s=20.0)
+    assert alone.left_s(waiting[1:], {}) == pytest.approx(5 * 25.0 / 2), (
+        "not kept: aged each time"
+    )
+
+
+def test_the_pace_of_a_run_leaves_its_ageing_out() -> None:
+    pace = Pace()
+    for elapsed_s, share, requests in [(5.0, 0.0, 0), (10.0, 0.0, 0), (11.0, 0.1, 1), (12.0, 0.2, 2), (13.0, 0.3, 3)]:
+        pace.note(elapsed_s, share, requests)
+        assert pace.whole_s() is None
+    pace.note(14.0, 0.4, 4)
+    assert pace.ageing_s == 10.0
+    assert pace.whole_s() == pytest.approx(4.0 + 6.0)
+
+
 def test_the_last_run_keeps_one_worker_busy() -> None:
     found = forecast(workers=4, expected=12.0)
     assert found.left_s(["a0"], {}) == 12.0

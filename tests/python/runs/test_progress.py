@@ -11,6 +11,7 @@ import pytest
 
 import pumice
 from conftest import on_a_terminal
+from pumice.runs.pace import ageing_reports
 from pumice.runs.progress import BatchProgress, RunProgress
 
 #: Long enough for the engine to report: it does so every few thousand requests.
@@ -76,6 +77,28 @@ def test_the_bar_of_a_terminal_cuts_no_number_off(tmp_path: Path, width: int) ->
     assert "%" in text
     assert "…" not in text
     assert ("simulated" in text) == (width >= 80)
+
+
+def test_ageing_is_named_with_its_own_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine reports an aged device before the first request, as often as `ageing_reports` foresees."""
+    spec = TINY.with_(geometry={"blocks_per_plane": 1024}, initial={"age_writes": 8.0})
+    reports: list[tuple[int, float | None, float]] = []
+    pumice.run(spec, progress=lambda *report: reports.append(report))
+    foreseen = ageing_reports(spec.resolve())
+    assert foreseen is not None
+    assert sum(requests == 0 for requests, _, _ in reports) == pytest.approx(foreseen, rel=0.3)
+    assert ageing_reports(TINY.with_(initial={"age_writes": 0.0}).resolve()) is None
+    clock = iter([0.0, 10.0, 20.0, 30.0, 40.0])
+    monkeypatch.setattr("pumice.runs.progress.time.monotonic", lambda: next(clock))
+    bar, painted = RunProgress("run", ageing_reports=4.0), []
+    monkeypatch.setattr(bar, "_paint", lambda share, pieces: painted.append((share, pieces)))
+    bar.update(0, 0.0, 0.0)
+    bar.update(0, 0.0, 0.0)
+    bar.update(10, 0.1, 1.0)
+    bar.update(20, 0.3, 2.0)
+    assert painted[0] == (0.25, ["ageing the device: 25 %", "30 s left, then the requests"])
+    assert painted[1] == (0.5, ["ageing the device: 50 %", "20 s left, then the requests"])
+    assert painted[3][1][:2] == ["30 %", "35 s left"], "the ageing is no measure of the requests"
 
 
 def test_the_time_left_is_what_the_share_done_took(monkeypatch: pytest.MonkeyPatch) -> None:

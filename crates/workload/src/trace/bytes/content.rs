@@ -141,9 +141,15 @@ impl FileContent {
         }
     }
 
-    /// Bytes of the file that were read so far.
+    /// Bytes of the file that the content handed on so far was made of.
     pub fn bytes_read(&self) -> u64 {
-        self.raw().bytes_read
+        let waiting = match &self.0 {
+            Decoder::Plain(_) => 0,
+            Decoder::Gzip(gzip) => gzip.get_ref().buffer().len(),
+            Decoder::Zstd(zstd) => zstd.get_ref().buffer().len(),
+            Decoder::Xz(xz) => xz.inner().buffer().len(),
+        };
+        self.raw().bytes_read - waiting as u64
     }
 
     /// SHA-256 of the whole file in hexadecimal, once its content was read to its end.
