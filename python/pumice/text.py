@@ -45,6 +45,21 @@ def size_text(size: float) -> str:
     return f"{size:g} B"
 
 
+def unit_of_us(largest: float) -> tuple[str, float]:
+    """The unit in which microseconds up to a largest value are read best, and how many microseconds it has."""
+    for unit, factor in (("s", 1e6), ("ms", 1e3)):
+        if largest >= 10 * factor:
+            return unit, factor
+    return "µs", 1.0
+
+
+def duration_us(us: float) -> str:
+    """A duration in microseconds with three digits at least, in a unit that suits it: `353 s`, `12.3 ms`, `4.56 µs`."""
+    unit, factor = unit_of_us(abs(us))
+    value = us / factor
+    return f"{value:,.{0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2}f} {unit}"
+
+
 def json_text(text: str, encoding: str | None) -> str:
     """JSON text that `encoding` can hold and that cannot steer a terminal; it means the same."""
 

@@ -17,6 +17,7 @@ from conftest import REPOSITORY, Command
 
 #: Commands that take minutes, and what tests them instead.
 LONG = {
+    "pumice view out": "tests/python/test_workbench.py",
     "pumice bench": "tests/python/runs/test_speed.py",
     "pumice reproduce pen --quick": "tests/python/papers",
     "pumice sweep experiments/pen/splits.toml": "tests/python/papers and test_a_shipped_sweep_is_found_from_everywhere",

@@ -52,6 +52,11 @@ COMMANDS: dict[str, Entry] = {
         "plot_command",
         "Draw stored runs: any key or field over any other, as a figure or a table.",
     ),
+    "view": Entry(
+        "view_command",
+        "view_command",
+        "Show the runs of a folder in a browser: compare them, and follow slow requests to what delayed them.",
+    ),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
     "ctl": Entry(
         "ctl_command",

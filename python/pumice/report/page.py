@@ -47,7 +47,23 @@ def write_report(sources: Sequence[Path], path: Path) -> None:
         SpecError: a source cannot be read or holds nothing to report.
         OSError: the report cannot be written.
     """
-    import jinja2  # loaded here: only reports need it
+    found = [part for nth, source in enumerate(sources, 1) for part in _parts(source, f"part{nth}")]
+    title = "pumice report"
+    if len(sources) == 1 and isinstance(found[0], Heading):
+        title, found = found[0].text, found[1:]
+    files.write_text(path, page_text(title, [printable(str(source)) for source in sources], found))
+
+
+def page_text(title: str, sources: Sequence[str], parts: Sequence[Part], *, home: bool = False) -> str:
+    """A page that shows these parts, as HTML.
+
+    Args:
+        title: its heading; other headings begin below it.
+        sources: what it is about, in a line below the title.
+        parts: what it shows.
+        home: whether it is a page of the workbench, which leads back to the list.
+    """
+    import jinja2  # loaded here: only pages need it
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pumice.report"),
@@ -57,20 +73,17 @@ def write_report(sources: Sequence[Path], path: Path) -> None:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found = [part for nth, source in enumerate(sources, 1) for part in _parts(source, f"part{nth}")]
-    title = "pumice report"
-    if len(sources) == 1 and isinstance(found[0], Heading):
-        title, found = found[0].text, [_raised(part) for part in found[1:]]
-    parts = _with_ids(found)
-    headings = [part for part in parts if isinstance(part, Heading)]
-    text = environment.get_template(TEMPLATE).render(
+    top = all(part.level > 2 for part in parts if isinstance(part, Heading))
+    numbered = _with_ids([_raised(part) for part in parts] if top else parts)
+    headings = [part for part in numbered if isinstance(part, Heading)]
+    return environment.get_template(TEMPLATE).render(
         title=title,
-        sources=[printable(str(source)) for source in sources],
+        sources=list(sources),
         version=_engine.version(),
         contents=_contents(headings),
-        parts=parts,
+        parts=numbered,
+        home=home,
     )
-    files.write_text(path, text)
 
 
 @dataclass(frozen=True)

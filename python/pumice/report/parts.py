@@ -58,6 +58,29 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class LinkedRow:
+    """A row of a table of links: its cells, where the first leads, what choosing the row sends along, and a text with
+    where it leads behind the cells, if there is one."""
+
+    cells: Sequence[str]
+    address: str
+    choice: str = ""
+    last: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class LinkedTable:
+    """A table that leads to other pages of the workbench. With `action` its rows can be chosen; the button `button`
+    leads there."""
+
+    kind: ClassVar[str] = "links"
+    head: Sequence[str]
+    rows: Sequence[LinkedRow]
+    action: str = ""
+    button: str = ""
+
+
+@dataclass(frozen=True)
 class Cards:
     """The few numbers to see first, by name."""
 
@@ -172,4 +195,4 @@ class Picture:
     caption: bool = True
 
 
-Part = Heading | Line | Numbers | Cards | Facts | Code | Downloads | Figures | Scoreboard | Picture
+Part = Heading | Line | Numbers | LinkedTable | Cards | Facts | Code | Downloads | Figures | Scoreboard | Picture

@@ -20,7 +20,7 @@ EVENTS_MAX, DIES_MAX = 4_000, 24
 _REQUESTS, _DIES, _CHANNELS = 1, 2, 4
 
 #: Colour of each kind of command; what garbage collection does is hatched.
-_KINDS = {
+KIND_COLOURS = {
     "read": COLOURS[4], "spare search": COLOURS[3], "program": COLOURS[0], "copy": COLOURS[2], "erase": COLOURS[5],
     "partial erase": COLOURS[1], "sub-block erase": COLOURS[6], "pause": GREY, "transfer": COLOURS[7],
 }  # fmt: skip
@@ -78,7 +78,7 @@ def _draw(events: Sequence[Mapping[str, Any]], window: tuple[float, float], pref
     tracks = sorted({(event["pid"], event["tid"]) for event in events})
     names = [f"{'die' if process == _DIES else 'channel'} {thread}" for process, thread in tracks]
     rows = {track: row for row, track in enumerate(tracks)}
-    kinds = [kind for kind in _KINDS if any(event["name"] == kind for event in events)]
+    kinds = [kind for kind in KIND_COLOURS if any(event["name"] == kind for event in events)]
     with drawing(1.5 + 0.26 * len(tracks)) as drawn:
         axes = drawn.figure.add_subplot()
         for kind in kinds:
@@ -91,7 +91,7 @@ def _draw(events: Sequence[Mapping[str, Any]], window: tuple[float, float], pref
                 axes.barh(
                     [rows[event["pid"], event["tid"]] for event in own],
                     [float(event["dur"]) / 1e3 for event in own], 0.78,
-                    left=[float(event["ts"]) / 1e3 for event in own], color=_KINDS[kind],
+                    left=[float(event["ts"]) / 1e3 for event in own], color=KIND_COLOURS[kind],
                     edgecolor="#FFFFFF", linewidth=0.0, hatch="////" if collects else None,
                 )  # fmt: skip
         axes.set_yticks(range(len(tracks)), names)
@@ -99,7 +99,7 @@ def _draw(events: Sequence[Mapping[str, Any]], window: tuple[float, float], pref
         axes.grid(visible=False)
         axes.set_xlim(window[0] / 1e3, max(window[0] / 1e3 + 1e-6, _last(events, window)))
         axes.set_xlabel("simulated time, ms")
-        patches = [Patch(color=_KINDS[kind], label=kind) for kind in kinds]
+        patches = [Patch(color=KIND_COLOURS[kind], label=kind) for kind in kinds]
         axes.legend(handles=patches, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False)
         return drawn.svg("Commands of each die and transfers of each channel over simulated time", prefix)
 

@@ -99,7 +99,7 @@ def places(runs: Sequence[Run], choice: Choice) -> list[Place]:
         panel, colour = (
             "" if name is None else value_text(value_of(run, name)) for name in (choice.panel, choice.colour)
         )
-        found.setdefault((panel, colour, x), []).append((_spec(run), float(y)))
+        found.setdefault((panel, colour, x), []).append((config_text(run.document), float(y)))
     for name in choice.names:
         if all(value_of(run, name) is None for run in runs):
             raise SpecError(_unknown(name, runs))
@@ -131,9 +131,9 @@ def label(name: str) -> str:
     return f"{name}, {unit}" if unit else name
 
 
-def _spec(run: Run) -> str:
-    """The spec of a run without its seed, as text."""
-    config = lookup(run.document, "config") or {}
+def config_text(document: Mapping[str, Any] | None) -> str:
+    """The spec of a result without its seed, as text: equal for runs that differ in their seed alone."""
+    config = lookup(document, "config") or {}
     return json.dumps({key: value for key, value in config.items() if key != "seed"}, sort_keys=True)
 
 

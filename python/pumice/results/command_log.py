@@ -21,6 +21,12 @@ COMMAND_DTYPE = np.dtype(
     ]
 )  # fmt: skip
 
+#: Names of the kinds of command and of their causes, by their numbers in a log.
+COMMANDS = (
+    "read", "spare search", "program", "copy", "erase", "partial erase", "sub-block erase", "pause",
+)  # fmt: skip
+CAUSES = ("host", "garbage collection", "map", "read before a partial write", "padding of a zone")
+
 _MAGIC = b"PUMICLOG"
 
 

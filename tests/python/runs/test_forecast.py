@@ -72,9 +72,7 @@ def test_ageing_is_counted_once_a_worker_and_apart_from_the_share() -> None:
     assert Underway(30.0, 0.5, 20.0).seconds() == pytest.approx(20.0)
     alone = Forecast(VARIED, dict.fromkeys(VARIED), 2)
     alone.ended("a0", 25.0, ageing_s=20.0)
-    assert alone.left_s(waiting[1:], {}) == pytest.approx(5 * 25.0 / 2), (
-        "not kept: aged each time"
-    )
+    assert alone.left_s(waiting[1:], {}) == pytest.approx(5 * 25.0 / 2), "not kept: aged each time"
 
 
 def test_the_pace_of_a_run_leaves_its_ageing_out() -> None:
