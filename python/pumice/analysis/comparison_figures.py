@@ -9,6 +9,7 @@ from pumice.analysis import plots
 from pumice.analysis.statistics import summary
 from pumice.results.comparison import Variant
 from pumice.results.document import lookup, number, subject
+from pumice.text import unit_of_us
 
 #: Parts of the mean write latency in the order in which they are stacked, and their names.
 BREAKDOWN: dict[str, str] = {
@@ -92,8 +93,12 @@ def _in_lines(label: str) -> str:
 def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
     parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
     shown = [part for part, values in parts.items() if any(values)]
-    series = {BREAKDOWN[part]: parts[part] for part in shown}
+    totals = [sum(value or 0.0 for value in values) for values in zip(*parts.values(), strict=True)]
+    unit, factor = unit_of_us(max(totals))
+    series = {BREAKDOWN[part]: [value and value / factor for value in parts[part]] for part in shown}
     names = [_in_lines(variant.label) for variant in variants]
     bars = plots.Bars(names, series, [PART_COLOURS[part] for part in shown])
-    frame = plots.Frame(f"{subject(variants[0].documents[0])}: where a write waits", "mean write latency, µs", digits=1)
+    frame = plots.Frame(
+        f"{subject(variants[0].documents[0])}: where a write waits", f"mean write latency, {unit}", digits=1
+    )
     return plots.stacked_bars(frame, bars, path)

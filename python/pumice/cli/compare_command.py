@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
-from pumice.results.comparison import Variant
+from pumice.results.comparison import Metric, Variant
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
@@ -48,12 +49,14 @@ def compare_command(
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
     repeat: opt.RepeatOption = 1,
+    metrics: opt.MetricsOption = None,
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
     place: opt.PlaceOptions,
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
     opt.check_resume(out, resume=place.resume)
+    chosen = comparison.chosen_metrics(metrics)
     if alone and (vary or len(specs or []) > 1):
         raise SpecError("--alone compares the flows of one spec; allowed: at most one SPEC file, without --vary")
     groups = (
@@ -69,7 +72,7 @@ def compare_command(
         warn_all(outcome.document for outcome in outcomes)
         variants = _variants(groups, outcomes)
         if any(variant.documents for variant in variants):
-            _tell(variants, repeat, out, as_json=as_json, alone=alone)
+            _tell(variants, repeat, out, chosen, as_json=as_json, alone=alone)
         tell_failures(outcomes)
 
 
@@ -91,13 +94,15 @@ def _alone(spec: Spec, repeat: int) -> list[tuple[str, list[Job]]]:
     return [(name, group) for name, one in specs for _, group in Grid(one, {}, repeat, name, "--alone").groups()]
 
 
-def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool, alone: bool) -> None:
+def _tell(
+    variants: list[Variant], repeat: int, out: Path | None, metrics: Sequence[Metric], *, as_json: bool, alone: bool
+) -> None:
     if as_json:
         emit_json(json.dumps(comparison.index(variants)))
     else:
         together, *single = variants
         shown = comparison.slowdowns(together, {one.label: one for one in single}) if alone else variants
-        _show(shown, repeat)
+        _show(shown, repeat, metrics)
         _tell_notes(variants)
     if out is not None:
         from pumice.analysis import comparison_figures  # loaded here: only an output directory has figures
@@ -156,8 +161,8 @@ def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> l
     return [Variant(label, [document for document in documents if document is not None]) for label, documents in taken]
 
 
-def _show(variants: list[Variant], repeat: int) -> None:
-    head, rows = comparison.as_text(variants)
+def _show(variants: list[Variant], repeat: int, metrics: Sequence[Metric] = comparison.METRICS) -> None:
+    head, rows = comparison.as_text(variants, metrics)
     columns = [*(Column(name, "text") for name in head[:2]), *(Column(name.replace(", ", ",\n")) for name in head[2:])]
     groups = [1, *[2] * (len(variants) - 1)]
     show(Sheet(columns, rows, names=2, groups=groups), f"ratio relative to {variants[0].label}")

@@ -29,6 +29,16 @@ RepeatOption = Annotated[
 ]
 
 
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="A,B",
+        help="What tables and figures show: fields of the result, as host.write.latency_us.p99.",
+    ),
+]
+
+
 class Directory(TyperPath):
     """The name of a directory. An empty one would mean the directory in which the command was called."""
 

@@ -14,10 +14,12 @@ from pumice.errors import SpecError
 from pumice.outputs import FIGURE_KIND, output_file
 from pumice.results.chosen_figure import Choice, Place, label, places, stored_runs
 from pumice.results.grid_summary import value_text
-from pumice.text import count
+from pumice.results.table_text import ENDINGS as TABLES
+from pumice.results.table_text import table_text
+from pumice.text import count, unit_of_us
 
-#: Endings of figures and of tables.
-FIGURES, TABLES = (".pdf", ".png", ".svg"), (".csv", ".md", ".tex")
+#: Endings of figures.
+FIGURES = (".pdf", ".png", ".svg")
 
 #: The most values of x that have a tick each.
 TICKS_MAX = 8
@@ -51,7 +53,7 @@ def plot_command(
     found = places(stored_runs(source), choice)
     with output_file(out, FIGURE_KIND if out.suffix in FIGURES else None):
         if out.suffix in TABLES:
-            files.write_text(out, table_text(found, choice, out.suffix))
+            files.write_text(out, table_text(*table_of(found, choice), out.suffix))
         else:
             _draw(found, choice, log, (title or "", out))
     (note if files.is_stdout(out) else emit)(f"{count(len(found), 'point')} written to {out}")
@@ -85,10 +87,10 @@ def _draw(found: Sequence[Place], choice: Choice, log: str, target: tuple[str, P
 
 def _scaled(named: str, largest: float) -> tuple[str, float]:
     """A label with a unit of time that suits its largest value, and what the values are divided by."""
-    for unit, factor in (("s", 1e6), ("ms", 1e3)):
-        if named.endswith(", µs") and largest >= 10 * factor:
-            return f"{named.removesuffix('µs')}{unit}", factor
-    return named, 1.0
+    if not named.endswith(", µs"):
+        return named, 1.0
+    unit, factor = unit_of_us(largest)
+    return f"{named.removesuffix('µs')}{unit}", factor
 
 
 def _is_log(values: Sequence[float], log: str, axis: str) -> bool:
@@ -101,9 +103,9 @@ def _is_log(values: Sequence[float], log: str, axis: str) -> bool:
     return min(values) > 0 and max(values) >= LOG_FROM * min(values)
 
 
-def table_text(found: Sequence[Place], choice: Choice, ending: str) -> str:
-    """The points as a table: CSV, Markdown or LaTeX (booktabs), by the ending. Several runs of a point, which differ in
-    their seed, have the least and the largest beside their mean."""
+def table_of(found: Sequence[Place], choice: Choice) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the points. Several runs of a point, which differ in their seed, have the least and the largest
+    beside their mean."""
     repeated = any(len(place.values) > 1 for place in found)
     names = [choice.panel, choice.colour]
     head = [
@@ -115,22 +117,4 @@ def table_text(found: Sequence[Place], choice: Choice, ending: str) -> str:
         lead = [text for name, text in zip(names, (place.panel, place.colour), strict=True) if name is not None]
         spread = [f"{min(place.values):.6g}", f"{max(place.values):.6g}"] if repeated else []
         rows.append([*lead, value_text(place.x), f"{place.mean:.6g}", *spread])
-    if ending == ".csv":
-        return files.csv_text(head, rows)
-    if ending == ".md":
-        lines = [head, ["---"] * len(head), *rows]
-        escaped = [[cell.replace("|", r"\|") for cell in line] for line in lines]
-        return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
-    return _latex(head, rows)
-
-
-def _latex(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    escaped = [" & ".join(map(_escaped, line)) + r" \\" for line in (head, *rows)]
-    begin = [rf"\begin{{tabular}}{{{'l' * (len(head) - 1)}r}}", r"\toprule", escaped[0], r"\midrule"]
-    return "\n".join([*begin, *escaped[1:], r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _escaped(text: str) -> str:
-    """A text as LaTeX shows it."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "µ": r"$\mu$"}
-    return "".join(special.get(letter, f"\\{letter}" if letter in "&%$#_{}" else letter) for letter in text)
+    return head, rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell_notes, warn_all
 from pumice.errors import Interrupted, SpecError
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_directory
-from pumice.results.comparison import Variant, compare
+from pumice.results.comparison import Variant, compare, scale_of
 from pumice.results.document import lookup, subject
 from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
@@ -139,8 +140,8 @@ def result_sheet(documents: list[dict[str, Any]]) -> tuple[Sheet, str]:
         if cell.value is None:
             continue
         shown = [cell.value.mean, cell.value.deviation, cell.value.half_width] if many else [cell.value.mean]
-        digits = max(metric.digits, 1) if many else metric.digits
-        numbers = [f"{value:,.{digits}f}" if value is not None else "" for value in shown]
-        rows.append([metric.label, *numbers, metric.unit])
+        scale = scale_of(metric, [cell.value.mean])
+        scale = replace(scale, digits=max(scale.digits, 1)) if many else scale
+        rows.append([metric.label, *(scale.text(one) if one is not None else "" for one in shown), scale.unit])
     title = subject(documents[0]) + (f", {count(len(documents), 'run')}" if many else "")
     return Sheet(columns, rows), title

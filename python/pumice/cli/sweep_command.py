@@ -15,6 +15,7 @@ from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.outputs import RUNS, STORE, one_set, output_directory
 from pumice.results import grid_summary
+from pumice.results.comparison import Metric, chosen_metrics
 from pumice.results.notes import notes_of_seeds
 from pumice.runs import run_list
 from pumice.runs.jobs import Outcome
@@ -37,9 +38,11 @@ def sweep_command(
     policy: opt.PolicyOption = None,
     plugin: opt.PluginOption = None,
     fit: opt.FitOption = False,
+    metrics: opt.MetricsOption = None,
     place: opt.PlaceOptions,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
+    chosen = chosen_metrics(metrics) if metrics is not None else grid_summary.FIRST_METRICS
     grid = read_sweep(sweep)
     if policy is not None:
         grid = replace(grid, base=grid.base.with_policy(policy))
@@ -56,7 +59,7 @@ def sweep_command(
         with one_set(directory, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / table)
             run_list.write(outcomes, staged, run_list.SweepFile(printable(sweep.name), grid.text))
-        _show(outcomes)
+        _show(outcomes, chosen)
         reused = sum(outcome.reused for outcome in outcomes)
         if place.resume and reused < len(outcomes):
             others = Store(directory / STORE).others({outcome.key for outcome in outcomes if outcome.key is not None})
@@ -67,14 +70,14 @@ def sweep_command(
         tell_failures(outcomes)
 
 
-def _show(outcomes: Sequence[Outcome]) -> None:
+def _show(outcomes: Sequence[Outcome], metrics: Sequence[Metric]) -> None:
     """A row a combination: the varied keys and the metrics that a study is first read by."""
     runs = [grid_summary.Run(o.job.label, o.job.varied, o.document, o.error) for o in outcomes]
     found = [point for point in grid_summary.points(runs) if point.documents]
     if len(found) > SUMMARY_ROWS_MAX:
         emit(f"{count(len(found), 'combination')}: `pumice report` shows them all")
     elif found:
-        head, rows = grid_summary.table(found, first=True)
+        head, rows = grid_summary.table(found, metrics)
         names = len(grid_summary.keys(found))
         columns = [Column(text, "text" if place < names else "number") for place, text in enumerate(head)]
         table = Sheet(columns, rows, names, [1] * (len(columns) - names))

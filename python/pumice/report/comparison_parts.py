@@ -12,13 +12,19 @@ from pumice.report import figures
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, meanings, sentence, spec_text
-from pumice.results.comparison import Variant, as_text
-from pumice.results.document import leaves, lookup, number, warnings_of
+from pumice.results.comparison import METRICS, Metric, Variant, as_text, result_in_a_sentence, shortened
+from pumice.results.document import leaves, lookup, number, warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.text import count, printable
 
 
-def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str, Any], prefix: str) -> list[Part]:
+def comparison_parts(
+    name: str,
+    variants: Sequence[Variant],
+    about: Mapping[str, Any],
+    prefix: str,
+    metrics: Sequence[Metric] = METRICS,
+) -> list[Part]:
     """The parts that show a comparison.
 
     Args:
@@ -26,11 +32,15 @@ def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str,
         variants: at least one, each with at least one document.
         about: how it was made (`pumice.made`); empty if nobody knows.
         prefix: begins names and ids of what is made here; unique in the page.
+        metrics: what its table shows, and if they were chosen its figure of ratios.
     """
-    head, rows = as_text(variants)
-    documents = [document for variant in variants for document in variant.documents]
-    parts: list[Part] = [Heading(printable(name)), Line(_what(variants))]
-    parts += [Line(warning, "warning") for warning in warnings_of(documents)]
+    sets_apart, variants = shortened(variants)
+    head, rows = as_text(variants, metrics)
+    found = result_in_a_sentence(variants)
+    parts: list[Part] = [Heading(printable(name)), *([Line(found, "result")] if found else [])]
+    parts.append(Line(f"{_what(variants)}{f' The variants are named by {sets_apart}.' if sets_apart else ''}"))
+    every = [(variant.label, document) for variant in variants for document in variant.documents]
+    parts += [Line(warning, "warning") for warning in warnings_of_all(every)]
     named = [(variant.label, variant.documents[0]) for variant in variants]
     seeds = notes_of_seeds((variant.label, variant.documents) for variant in variants)
     parts += [Line(line, "note") for line in [*notes_of_all(named), *notes_of_reserves(named), *seeds]]
@@ -40,7 +50,7 @@ def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str,
     parts.append(Numbers(head, rows, "Comparison", sortable=True, hints=meanings()))
     table = Download.table(f"{prefix}-comparison.csv", "this table", head, rows)
     parts += [Downloads([table])] if table is not None else []
-    parts += [Heading("Figures", 3), Figures(_figures(variants, prefix))]
+    parts += [Heading("Figures", 3), Figures(_figures(variants, prefix, metrics))]
     parts += [Heading("What differs", 3), differences(variants)]
     return [*parts, *_reproduce(variants, about, prefix)]
 
@@ -60,9 +70,10 @@ def _how_to_read(variants: Sequence[Variant]) -> str:
     return f"Each ratio is a variant's value divided by that of {base}: below 1 it is smaller.{noise}"
 
 
-def _figures(variants: Sequence[Variant], prefix: str) -> list[Figure]:
+def _figures(variants: Sequence[Variant], prefix: str, metrics: Sequence[Metric]) -> list[Figure]:
+    shown = RATIOS if metrics is METRICS else {metric.label: metric.path for metric in metrics}
     drawn = [
-        _ratios(variants, f"{prefix}-ratios"),
+        _ratios(variants, shown, f"{prefix}-ratios"),
         figures.percentiles(variants, ["write"], f"{prefix}-write"),
         figures.percentiles(variants, ["read"], f"{prefix}-read"),
         figures.breakdown(variants, f"{prefix}-breakdown"),
@@ -70,10 +81,10 @@ def _figures(variants: Sequence[Variant], prefix: str) -> list[Figure]:
     return [one for one in drawn if one is not None]
 
 
-def _ratios(variants: Sequence[Variant], prefix: str) -> Figure | None:
+def _ratios(variants: Sequence[Variant], shown: Mapping[str, str], prefix: str) -> Figure | None:
     """Ratios to the first variant, a point a quantity."""
     base, others = variants[0], variants[1 : figures.VARIANTS_MAX]
-    quantities = {name: path for name, path in RATIOS.items() if _mean(base, path)}
+    quantities = {name: path for name, path in shown.items() if _mean(base, path)}
     if not others or not quantities:
         return None
     places = range(len(quantities))
@@ -95,10 +106,11 @@ def _ratios(variants: Sequence[Variant], prefix: str) -> Figure | None:
         [name, *("–" if one.y[place] is None else f"{one.y[place]:.3f}" for one in series)]
         for place, name in enumerate(quantities)
     ]
+    better = " Lower is better everywhere." if shown is RATIOS else ""
     return Figure(
         svg,
         f"Ratios to {base.label}",
-        f"Points below the dashed line are smaller than with {base.label}. Lower is better everywhere.",
+        f"Points below the dashed line are smaller than with {base.label}.{better}",
         Numbers(["", *(one.label for one in others)], rows, "Ratios"),
     )
 

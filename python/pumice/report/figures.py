@@ -15,6 +15,7 @@ from pumice.report.parts import Download, Figure, Numbers
 from pumice.results.comparison import Variant
 from pumice.results.document import lookup, number
 from pumice.results.result import KINDS
+from pumice.text import duration_us, unit_of_us
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,8 +51,9 @@ def percentiles(variants: Sequence[Variant], kinds: Sequence[str], prefix: str) 
     }
     if not named:
         return None
+    unit, factor = unit_of_us(max(point[2] for points in named.values() for point in points))
     series = [
-        Series(name, [x for x, _, _ in points], [y for _, _, y in points], places=[where for _, where, _ in points])
+        Series(name, [x for x, _, _ in points], [y / factor for *_, y in points], places=[at for _, at, _ in points])
         for name, points in named.items()
     ]
     what = f"{kinds[0].capitalize()} latency" if len(kinds) == 1 else "Latency"
@@ -60,17 +62,20 @@ def percentiles(variants: Sequence[Variant], kinds: Sequence[str], prefix: str) 
     with drawing() as drawn:
         curves(
             drawn, drawn.figure.add_subplot(), series, Axis("requests that were at least as fast", ticks=ticks),
-            Axis("latency, µs", log=True),
+            Axis(f"latency, {unit}", log=True),
         )  # fmt: skip
         svg = drawn.svg(f"{what} by percentile", prefix)
-    rows = [[name, where, f"{value:,.1f}"] for name, points in named.items() for _, where, value in points]
+    rows = [[name, where, duration_us(value)] for name, points in named.items() for _, where, value in points]
+    plain = [[name, where, f"{value:.1f}"] for name, points in named.items() for _, where, value in points]
     return Figure(
         svg,
         f"{what}, percentiles",
         "At 99 %, 1 request in 100 was slower than the value shown. Each curve ends at its slowest request. Both axes"
         " are logarithmic, so a step upwards is a multiple. Few requests stand behind the right end.",
-        Numbers(["", "percentile", "latency, µs"], rows, f"{what} by percentile"),
-        _one(Download.table(f"{prefix}-percentiles.csv", "these points", ["series", "percentile", "latency_us"], rows)),
+        Numbers(["", "percentile", "latency"], rows, f"{what} by percentile"),
+        _one(
+            Download.table(f"{prefix}-percentiles.csv", "these points", ["series", "percentile", "latency_us"], plain)
+        ),
     )
 
 
@@ -95,8 +100,9 @@ def over_time(windows: Sequence[Window], prefix: str) -> Figure | None:
     if len(windows) < 2:
         return None
     at = [window.start_s for window in windows]
+    unit, factor = unit_of_us(max(window.write_max_us or window.read_max_us or 0.0 for window in windows))
     latency = [
-        Series(name, at, [getattr(window, field) for window in windows])
+        Series(name, at, [None if (us := getattr(one, field)) is None else us / factor for one in windows])
         for name, field in (
             ("write, mean", "write_mean_us"),
             ("read, mean", "read_mean_us"),
@@ -107,7 +113,7 @@ def over_time(windows: Sequence[Window], prefix: str) -> Figure | None:
     ]
     with drawing(4.6) as drawn:
         upper, lower = drawn.figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-        curves(drawn, upper, latency, Axis(""), Axis("latency, µs", log=True))
+        curves(drawn, upper, latency, Axis(""), Axis(f"latency, {unit}", log=True))
         load = Series("", at, [window.requests / window.length_s for window in windows])
         curves(drawn, lower, [load], Axis("simulated time, s"), Axis("requests/s"))
         svg = drawn.svg("Latency and requests over simulated time", prefix)
@@ -130,21 +136,23 @@ def breakdown(variants: Sequence[Variant], prefix: str) -> Figure | None:
     if not timed:
         return None
     means = {part: [_mean(one, f"write_latency_breakdown_us.{part}") or 0.0 for one in timed] for part in BREAKDOWN}
-    parts = {BREAKDOWN[part]: values for part, values in means.items() if any(values)}
+    unit, factor = unit_of_us(max(map(sum, zip(*means.values(), strict=True))))
+    scaled = {BREAKDOWN[part]: [value / factor for value in values] for part, values in means.items()}
+    parts = {part: values for part, values in scaled.items() if any(values)}
     labels = [one.label for one in timed]
     with drawing(1.9 + 0.42 * len(timed)) as drawn:
         axes = drawn.figure.add_subplot()
         stacked_rows(drawn, axes, labels if len(timed) > 1 else [""], parts)
-        axes.set_xlabel("mean write latency, µs")
+        axes.set_xlabel(f"mean write latency, {unit}")
         svg = drawn.svg("Parts of the mean write latency", prefix)
-    rows = [[name, *(f"{value:,.1f}" for value in values)] for name, values in parts.items()]
+    rows = [[name, *(duration_us(value * factor) for value in values)] for name, values in parts.items()]
     return Figure(
         svg,
         "Where a write waits",
         "The whole bar is the mean write latency. Program and transfer are the write's own work; queue is waiting"
         " behind other requests; the parts named GC are waiting while the die searched, read, wrote or erased for"
         " garbage collection.",
-        Numbers(["µs", *labels], rows, "Parts of the mean write latency"),
+        Numbers(["", *labels], rows, "Parts of the mean write latency"),
     )
 
 

@@ -13,7 +13,7 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, LISTING, RESULT, RUNS, SCOREBOARD, STORE, figures_of_set
 from pumice.report.comparison_parts import comparison_parts
 from pumice.report.parts import Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
-from pumice.report.run_parts import run_parts
+from pumice.report.run_parts import number_rows, run_parts
 from pumice.report.scoreboard import (
     ROW_FIELDS,
     VERDICTS,
@@ -27,27 +27,36 @@ from pumice.report.scoreboard import (
 )
 from pumice.report.sweep_parts import sweep_parts
 from pumice.results import comparison
-from pumice.results.grid_summary import Run
+from pumice.results.chosen_figure import stored_runs
+from pumice.results.comparison import METRICS, Metric, Variant
+from pumice.results.grid_summary import OF_DEVICE, Run, points
+from pumice.results.grid_summary import table as grid_table
 from pumice.results.result import read_result
 from pumice.results.stored import read_json
+from pumice.results.table_text import ENDINGS, table_text
 from pumice.runs import run_list
 from pumice.text import printable
 
 TEMPLATE = "report.html.jinja"
 
 
-def write_report(sources: Sequence[Path], path: Path) -> None:
-    """Writes a report on results, comparisons and reproductions.
+def write_report(sources: Sequence[Path], path: Path, metrics: Sequence[Metric] = METRICS) -> None:
+    """Writes a report on results, comparisons and reproductions, or where `path` has an ending of a table the table of
+    the first of them.
 
     Args:
         sources: result files, and directories that `run`, `compare` or `reproduce` wrote.
-        path: the HTML file.
+        path: the HTML file, or one that ends in .csv, .md or .tex.
+        metrics: what tables and figures show.
 
     Raises:
         SpecError: a source cannot be read or holds nothing to report.
         OSError: the report cannot be written.
     """
-    found = [part for nth, source in enumerate(sources, 1) for part in _parts(source, f"part{nth}")]
+    if path.suffix in ENDINGS:
+        files.write_text(path, table_text(*_table(sources[0], metrics), path.suffix))
+        return
+    found = [part for nth, source in enumerate(sources, 1) for part in _parts(source, f"part{nth}", metrics)]
     title = "pumice report"
     if len(sources) == 1 and isinstance(found[0], Heading):
         title, found = found[0].text, found[1:]
@@ -115,33 +124,47 @@ def _contents(headings: Sequence[Heading]) -> list[_Entry]:
     return contents
 
 
-def _parts(source: Path, prefix: str) -> list[Part]:
+def _table(source: Path, metrics: Sequence[Metric]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of what a run, a comparison or a sweep found.
+
+    Raises:
+        SpecError: the source holds none.
+    """
+    if (source / COMPARISON).exists():
+        return comparison.as_text(comparison.shortened(comparison.read(source))[1], metrics)
+    runs = stored_runs(source) if source.is_dir() else [Run("", {}, read_result(source).document)]
+    if any(run.varied for run in runs):
+        return grid_table(points(runs), OF_DEVICE if metrics is METRICS else metrics)
+    return number_rows(Variant("", [dict(run.document or {}) for run in runs]), metrics)
+
+
+def _parts(source: Path, prefix: str, metrics: Sequence[Metric]) -> list[Part]:
     """The parts that show a result file, or a directory of results, a comparison or a reproduction."""
     if not source.is_dir():
         document = read_result(source).document
-        return run_parts(source.name, [document], None, prefix)
+        return run_parts(source.name, [document], None, prefix, metrics)
     if (source / RESULT).exists():
-        return run_parts(_name(source), [read_result(source / RESULT).document], source, prefix)
+        return run_parts(_name(source), [read_result(source / RESULT).document], source, prefix, metrics)
     about = made.read(source)
     if (source / COMPARISON).exists():
         variants = [variant for variant in comparison.read(source) if variant.documents]
         if not variants:
             raise SpecError(f"{source / COMPARISON}: holds no results")
-        return comparison_parts(f"Comparison: {_name(source)}", variants, about, prefix)
+        return comparison_parts(f"Comparison: {_name(source)}", variants, about, prefix, metrics)
     if (source / SCOREBOARD).exists():
-        return _reproduction(source, prefix)
+        return _reproduction(source, prefix, metrics)
     if (source / RUNS).exists():
-        return _runs(source, about, prefix)
+        return _runs(source, about, prefix, metrics)
     # A study that was interrupted has no index yet, and the store of a study never has.
     found = sorted(source.glob("*.json")) or sorted((source / STORE).glob("*.json"))
     if not found:
         raise SpecError(f"{source}: holds no results; expected what run, compare, sweep or reproduce write")
     documents = [(file.stem, read_result(file).document) for file in found]
     runs = [Run(name, {"result": name}, document) for name, document in documents]
-    return sweep_parts(f"Results in {_name(source)}", runs, about, prefix)
+    return sweep_parts(f"Results in {_name(source)}", runs, about, prefix, metrics=metrics)
 
 
-def _runs(source: Path, about: Mapping[str, Any], prefix: str) -> list[Part]:
+def _runs(source: Path, about: Mapping[str, Any], prefix: str, metrics: Sequence[Metric]) -> list[Part]:
     """The parts that show a sweep, or one spec over several seeds."""
     runs = run_list.read(source)
     documents = [dict(run.document) for run in runs if run.document is not None]
@@ -153,16 +176,18 @@ def _runs(source: Path, about: Mapping[str, Any], prefix: str) -> list[Part]:
             {d.get("seed") for d in documents}
         )
         if not differ:
-            return run_parts(_name(source), documents, source, prefix)
+            return run_parts(_name(source), documents, source, prefix, metrics)
         runs = [replace(run, varied={"run": run.label}) for run in runs]
-    return sweep_parts(f"Sweep: {_name(source)}", runs, about, prefix, run_list.sweep_file(source))
+    return sweep_parts(
+        f"Sweep: {_name(source)}", runs, about, prefix, file=run_list.sweep_file(source), metrics=metrics
+    )
 
 
 def _name(source: Path) -> str:
     return printable(source.resolve().name)
 
 
-def _reproduction(source: Path, prefix: str) -> list[Part]:
+def _reproduction(source: Path, prefix: str, metrics: Sequence[Metric]) -> list[Part]:
     """The parts that show a reproduction, or several that were made together, paper by paper."""
     rows = _rows(source / SCOREBOARD)
     papers = list(dict.fromkeys(row["id"].partition(".")[0] for row in rows))
@@ -173,7 +198,7 @@ def _reproduction(source: Path, prefix: str) -> list[Part]:
     return [
         *own,
         *how,
-        *(part for paper in joined for part in _parts(paper, prefix)),
+        *(part for paper in joined for part in _parts(paper, prefix, metrics)),
         *_listing(source),
         *_pictures(source),
     ]

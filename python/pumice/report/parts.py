@@ -26,11 +26,12 @@ class Heading:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text, small and grey, or marked as a warning or as a note on how to read a result."""
+    """A line of text, small and grey, or marked as a warning, as a note on how to read a result, or as
+    the result itself."""
 
     kind: ClassVar[str] = "line"
     text: str
-    look: Literal["sub", "warning", "note"] = "sub"
+    look: Literal["sub", "warning", "note", "result"] = "sub"
 
 
 @dataclass(frozen=True)

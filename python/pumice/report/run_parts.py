@@ -26,17 +26,17 @@ from pumice.report.parts import (
     Part,
 )
 from pumice.report.timeline_figure import timeline_figure
-from pumice.results.comparison import METRICS, Variant, compare
+from pumice.results.comparison import METRICS, Metric, Variant, compare, scale_of
 from pumice.results.document import leaves, lookup, number, warnings_of
 from pumice.results.fields import field, fields
 from pumice.results.notes import notes_of, notes_of_seeds
 from pumice.runs.values import toml_text
-from pumice.text import count, printable
+from pumice.text import count, duration_us, printable
 
 #: What stands at the top, if the run has it: name, field, digits, unit.
 _FIRST = (
-    ("write latency, p99", "host.write.latency_us.p99", 0, " µs"),
-    ("read latency, p99", "host.read.latency_us.p99", 0, " µs"),
+    ("write latency, p99", "host.write.latency_us.p99", 0, "µs"),
+    ("read latency, p99", "host.read.latency_us.p99", 0, "µs"),
     ("service IOPS", "host.service_iops", 0, ""),
     ("write amplification", "write_amplification", 2, ""),
     ("erases a page", "wear.aep", 3, ""),
@@ -44,7 +44,13 @@ _FIRST = (
 )
 
 
-def run_parts(name: str, documents: Sequence[dict[str, Any]], directory: Path | None, prefix: str) -> list[Part]:
+def run_parts(
+    name: str,
+    documents: Sequence[dict[str, Any]],
+    directory: Path | None,
+    prefix: str,
+    metrics: Sequence[Metric] = METRICS,
+) -> list[Part]:
     """The parts that show one run, or the runs of one spec.
 
     Args:
@@ -52,6 +58,7 @@ def run_parts(name: str, documents: Sequence[dict[str, Any]], directory: Path | 
         documents: results, one a seed.
         directory: what the run wrote, whose further files are shown; None for a document alone.
         prefix: begins names and ids of what is made here; unique in the page.
+        metrics: what its table shows.
 
     Raises:
         SpecError: a file in the directory cannot be read.
@@ -61,7 +68,8 @@ def run_parts(name: str, documents: Sequence[dict[str, Any]], directory: Path | 
     parts: list[Part] = [Heading(printable(name)), Line(sentence(documents))]
     parts += [Line(warning, "warning") for warning in warnings_of(documents)]
     parts += [Line(line, "note") for line in [*notes_of(document), *notes_of_seeds([("", documents)])]]
-    parts += [Cards(_first(variant)), Heading("What was measured", 3), _numbers(variant)]
+    parts += [Cards(_first(variant)), Heading("What was measured", 3)]
+    parts.append(Numbers(*number_rows(variant, metrics), "Results", hints=meanings()))
     parts += [Heading("Figures", 3), Figures(_figures(variant, directory, prefix))]
     hint = _not_asked_for(document, directory)
     parts += [Line(hint)] if hint and len(documents) == 1 else []
@@ -97,20 +105,22 @@ def _first(variant: Variant) -> list[tuple[str, str]]:
     for name, path, digits, unit in _FIRST:
         value = means.get(path)
         if value is not None:
-            found.append((name, f"{value.mean:,.{digits}f}{unit}"))
+            found.append((name, duration_us(value.mean) if unit else f"{value.mean:,.{digits}f}"))
     return found
 
 
-def _numbers(variant: Variant) -> Numbers:
+def number_rows(variant: Variant, metrics: Sequence[Metric] = METRICS) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the figures of one spec, over its seeds if there are several."""
     many = len(variant.documents) > 1
     head = ["", "mean", "± 95 %", "unit"] if many else ["", "value", "unit"]
     rows = []
-    for metric, (cell,) in compare([variant]):
+    for metric, (cell,) in compare([variant], metrics):
         if cell.value is None:
             continue
-        spread = [f"{cell.value.half_width:,.{max(metric.digits, 1)}f}" if cell.value.half_width is not None else ""]
-        rows.append([metric.label, f"{cell.value.mean:,.{metric.digits}f}", *(spread if many else []), metric.unit])
-    return Numbers(head, rows, "Results", hints=meanings())
+        scale = scale_of(metric, [cell.value.mean])
+        spread = [scale.text(cell.value.half_width) if cell.value.half_width is not None else ""]
+        rows.append([metric.label, scale.text(cell.value.mean), *(spread if many else []), scale.unit])
+    return head, rows
 
 
 def meanings() -> dict[str, str]:

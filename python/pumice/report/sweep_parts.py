@@ -11,9 +11,9 @@ from pumice.report.comparison_parts import facts
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, sentence, spec_text
-from pumice.results.comparison import METRICS, Metric
-from pumice.results.document import warnings_of
-from pumice.results.grid_summary import FIRST, Point, Run, keys, points, table, value_text
+from pumice.results.comparison import METRICS, Metric, scale_of
+from pumice.results.document import warnings_of_all
+from pumice.results.grid_summary import FIRST_METRICS, OF_DEVICE, Point, Run, keys, points, table, value_text
 from pumice.results.notes import notes_of_all, notes_of_seeds
 from pumice.runs.run_list import SweepFile
 from pumice.text import count, printable
@@ -21,12 +21,21 @@ from pumice.text import count, printable
 #: More lines in one axes, and more small axes in one figure, than this are not drawn.
 LINES_MAX, PANELS_MAX = 7, 12
 
+#: An axis whose largest value is as many times its least is logarithmic.
+LOG_FROM = 100.0
+
 #: Of more combinations than this, only the first ones' specs are put into the page; the sweep file has them all.
 SPECS_MAX = 8
 
 
 def sweep_parts(
-    name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix: str, file: SweepFile | None = None
+    name: str,
+    runs: Sequence[Run],
+    about: Mapping[str, Any],
+    prefix: str,
+    *,
+    file: SweepFile | None = None,
+    metrics: Sequence[Metric] = METRICS,
 ) -> list[Part]:
     """The parts that show the runs of a sweep.
 
@@ -36,18 +45,19 @@ def sweep_parts(
         about: how it was made (`pumice.made`); empty if nobody knows.
         prefix: begins names and ids of what is made here; unique in the page.
         file: the sweep file; None if the runs are of none.
+        metrics: what table and figures show; all the table's, and the first few in figures, unless they were chosen.
     """
     found = points(runs)
     done = [point for point in found if point.documents]
     first = done[0].documents
-    parts: list[Part] = [Heading(printable(name)), Line(_what(runs, found))]
+    parts: list[Part] = [Heading(printable(name)), *_ends(done), Line(_what(runs, found))]
     parts += [Line(f"The first of them: {sentence(first)}")]
-    parts += [Line(warning, "warning") for warning in warnings_of(run.document for run in runs)]
-    named = ((run.label, run.document) for run in runs if run.document is not None)
+    named = [(run.label, run.document) for run in runs if run.document is not None]
+    parts += [Line(warning, "warning") for warning in warnings_of_all(named)]
     seeds = notes_of_seeds((point.name(), point.documents) for point in done)
     parts += [Line(line, "note") for line in [*notes_of_all(named), *seeds]]
     parts += [Line(f"{run.label} failed: {run.error}", "warning") for run in runs if run.error is not None]
-    head, rows = table(done)
+    head, rows = table(done, OF_DEVICE if metrics is METRICS else metrics)
     parts += [
         Heading("Every combination", 3),
         Line(_how_to_read(done)),
@@ -55,7 +65,8 @@ def sweep_parts(
     ]
     own = Download.table(f"{prefix}-sweep.csv", "this table", head, rows)
     parts += [Downloads([own])] if own is not None else []
-    drawn = [figure for metric in _drawn() if (figure := line_figure(done, metric, f"{prefix}-{metric.path}"))]
+    wanted = FIRST_METRICS if metrics is METRICS else metrics
+    drawn = [figure for metric in wanted if (figure := line_figure(done, metric, f"{prefix}-{metric.path}"))]
     if drawn:
         parts += [Heading("Figures", 3), Figures(drawn)]
     elif len(done) > 1:
@@ -82,8 +93,16 @@ def _reproduce(done: Sequence[Point], about: Mapping[str, Any], prefix: str, fil
     return [*parts, configuration(done[0].documents[0])]
 
 
-def _drawn() -> list[Metric]:
-    return [metric for metric in METRICS if metric.path in FIRST]
+def _ends(done: Sequence[Point]) -> list[Line]:
+    """What came out: between which combinations the first metric that differs lies."""
+    for metric in FIRST_METRICS:
+        known = [(value.mean, point.name()) for point in done if (value := point.value(metric)) is not None]
+        if len({mean for mean, _ in known}) > 1:
+            (least, where), (most, other) = min(known), max(known)
+            scale = scale_of(metric, [least, most])
+            text = f"{metric.label[0].upper()}{metric.label[1:]}: from {scale.text(least)} {scale.unit} with {where}"
+            return [Line(f"{text} to {scale.text(most)} {scale.unit} with {other}.", "result")]
+    return []
 
 
 def _what(runs: Sequence[Run], found: Sequence[Point]) -> str:
@@ -156,13 +175,15 @@ def _is_number(done: Sequence[Point], key: str) -> bool:
 def _draw(panels: Mapping[str, Sequence[Point]], metric: Metric, how: tuple[str, str | None], prefix: str) -> str:
     columns = 1 if len(panels) == 1 else 2
     rows = math.ceil(len(panels) / columns)
+    means = [value.mean for own in panels.values() for point in own if (value := point.value(metric)) is not None]
+    scale, log = scale_of(metric, means), min(means) > 0 and max(means) >= LOG_FROM * min(means)
     with drawing(3.1 if len(panels) == 1 else 0.6 + 2.1 * rows) as drawn:
         grid = drawn.figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         everyone = [point for own in panels.values() for point in own]
         for axes, (title, own) in zip(grid.ravel(), panels.items(), strict=False):
-            x, series = _series(everyone, own, metric, how)
-            label = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
-            curves(drawn, axes, series, x, Axis(label))
+            x, series = _series(everyone, own, (metric, scale.factor), how)
+            label = f"{metric.label}, {scale.unit}" if scale.unit else metric.label
+            curves(drawn, axes, series, x, Axis(label, log=log))
             if title:
                 axes.set_title(title, fontsize=8.5, fontweight="normal", pad=18 if len(series) > 1 else 4)
         for axes in grid.ravel()[len(panels) :]:
@@ -173,10 +194,10 @@ def _draw(panels: Mapping[str, Sequence[Point]], metric: Metric, how: tuple[str,
 
 
 def _series(
-    everyone: Sequence[Point], own: Sequence[Point], metric: Metric, how: tuple[str, str | None]
+    everyone: Sequence[Point], own: Sequence[Point], of: tuple[Metric, float], how: tuple[str, str | None]
 ) -> tuple[Axis, list[Series]]:
-    """The axis along a figure, and the lines of one panel."""
-    across, line = how
+    """The axis along a figure, and the lines of one panel: a metric, divided by a factor."""
+    (metric, factor), (across, line) = of, how
     names = list(dict.fromkeys(value_text(point.varied.get(across)) for point in everyone))
     places: dict[str, float] = {name: float(place) for place, name in enumerate(names)}
     log = False
@@ -192,14 +213,14 @@ def _series(
         ordered = sorted(members, key=lambda point: places[value_text(point.varied.get(across))])
         found = [point.value(metric) for point in ordered]
         intervals = [
-            (value.mean - value.half_width, value.mean + value.half_width)
+            ((value.mean - value.half_width) / factor, (value.mean + value.half_width) / factor)
             if value is not None and value.half_width is not None
             else None
             for value in found
         ]
         at = [places[value_text(point.varied.get(across))] for point in ordered]
         label = f"{line} = {name}" if line else ""
-        series.append(Series(label, at, [None if value is None else value.mean for value in found], intervals))
+        series.append(Series(label, at, [None if value is None else value.mean / factor for value in found], intervals))
     return Axis(across, log=log, ticks={place: name for name, place in places.items()}), series
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pumice import files
 from pumice.analysis.statistics import Summary, summary, within_noise
-from pumice.errors import SpecError
+from pumice.errors import SpecError, nearest
 from pumice.outputs import COMPARISON, COMPARISON_TABLE
 from pumice.results.document import number
-from pumice.results.fields import field
+from pumice.results.fields import field, fields
 from pumice.results.stored import check_document, read_json
+from pumice.text import printable, unit_of_us
 
 #: Format of the file that makes a directory a comparison.
 FORMAT = "pumice.comparison/1"
@@ -79,6 +82,51 @@ METRICS: tuple[Metric, ...] = (
 )
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How the values of a row are shown: in which unit, divided by what, with how many digits behind the point."""
+
+    unit: str
+    factor: float
+    digits: int
+
+    def text(self, value: float) -> str:
+        """A value in this unit, without it."""
+        return f"{value / self.factor:,.{self.digits}f}"
+
+
+def scale_of(metric: Metric, means: Iterable[float]) -> Scale:
+    """The unit that suits the largest of some values, and as many digits as the smallest needs."""
+    known = [abs(mean) for mean in means if mean]
+    unit, factor = unit_of_us(max(known)) if known and metric.unit == "µs" else (metric.unit, 1.0)
+    digits = metric.digits
+    if factor > 1:
+        digits = min(max(digits, 2 - math.floor(math.log10(min(known) / factor))), 4)
+    return Scale(unit, factor, digits)
+
+
+def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
+    """The metrics that a user names, separated by commas: labels such as `write latency, p99` without their comma, or
+    fields of the result that are numbers; all of `METRICS` for None.
+
+    Raises:
+        SpecError: there is no such metric; the text names the nearest one.
+    """
+    if names is None:
+        return METRICS
+    known = {metric.label.replace(",", ""): metric for metric in METRICS} | {one.path: one for one in METRICS}
+    numeric = {one.path: Metric(one.path, one.path, 3) for one in fields() if one.type in ("number", "integer")}
+    found = []
+    for name in (part.strip() for part in names.split(",")):
+        if name not in known and name not in numeric:
+            raise SpecError(
+                f"metric {printable(name)!r} is unknown{nearest(name, [*known, *numeric])}; allowed: numbers of a"
+                f" result (docs/RESULTS.md), or {', '.join(metric.label.replace(',', '') for metric in METRICS)}"
+            )
+        found.append(known.get(name) or numeric[name])
+    return tuple(dict.fromkeys(found))
+
+
 #: Rows of each flow, behind its name: label, path below the flow, digits and unit.
 _OF_FLOW: tuple[tuple[str, str, int, str], ...] = (
     ("IOPS", "iops", 0, "requests/s"),
@@ -130,11 +178,12 @@ class Cell:
     noise: bool | None
 
 
-def compare(variants: Sequence[Variant]) -> list[tuple[Metric, list[Cell]]]:
-    """One row a metric, one cell a variant. Ratios are variant / first variant."""
+def compare(variants: Sequence[Variant], metrics: Sequence[Metric] = METRICS) -> list[tuple[Metric, list[Cell]]]:
+    """One row a metric, one cell a variant. Ratios are variant / first variant. Unless metrics are chosen, those of
+    flows come behind them."""
     rows: list[tuple[Metric, list[Cell]]] = []
-    flows = flows_of(document for variant in variants for document in variant.documents)
-    for metric in (*METRICS, *flows):
+    flows = flows_of(document for variant in variants for document in variant.documents) if metrics is METRICS else ()
+    for metric in (*metrics, *flows):
         values = [_values(variant, metric.path) for variant in variants]
         if any(values) and not _tells_nothing(metric, variants):
             rows.append((metric, [_cell(values[0], own, first=place == 0) for place, own in enumerate(values)]))
@@ -168,28 +217,76 @@ def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
     return Cell(value, ratio, within_noise(base, own) if len(base) == len(own) else None)
 
 
-def as_text(variants: Sequence[Variant]) -> tuple[list[str], list[list[str]]]:
+def as_text(variants: Sequence[Variant], metrics: Sequence[Metric] = METRICS) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the comparison as they are shown: label, unit, then each variant's value, and from the
     second variant on its ratio. `~` marks ratios that may be chance."""
     head = ["", "unit", variants[0].label]
     for variant in variants[1:]:
         head += [variant.label, "ratio"]
     rows: list[list[str]] = []
-    for metric, cells in compare(variants):
-        row = [metric.label, metric.unit, _value_text(metric, cells[0])]
+    for metric, cells in compare(variants, metrics):
+        scale = scale_of(metric, (cell.value.mean for cell in cells if cell.value is not None))
+        row = [metric.label, scale.unit, value_text(scale, cells[0].value)]
         for cell in cells[1:]:
-            row += [_value_text(metric, cell), _ratio_text(cell)]
+            row += [value_text(scale, cell.value), _ratio_text(cell)]
         rows.append(row)
     return head, rows
 
 
-def _value_text(metric: Metric, cell: Cell) -> str:
-    if cell.value is None:
+def value_text(scale: Scale, value: Summary | None) -> str:
+    """A mean, and the half-width of its interval if it has one; a dash without a value."""
+    if value is None:
         return "–"
-    text = f"{cell.value.mean:,.{metric.digits}f}"
-    if cell.value.half_width is not None:
-        text += f" ± {cell.value.half_width:,.{metric.digits}f}"
-    return text
+    return " ± ".join(scale.text(one) for one in (value.mean, value.half_width) if one is not None)
+
+
+#: Where one key of a label ends and the next begins.
+_NEXT_KEY = re.compile(r", (?=[^\s,=]+ = )")
+
+
+def shortened(variants: Sequence[Variant]) -> tuple[str, list[Variant]]:
+    """The variants under what sets them apart alone, and what that is: the values of the keys that differ, and these
+    keys. Labels that are no lists of keys and values stay as they are, under an empty text."""
+    parts = [_NEXT_KEY.split(variant.label) for variant in variants]
+    pairs = [[tuple(part.split(" = ", 1)) for part in own] for own in parts]
+    if len(variants) < 2 or any(len(pair) < 2 for own in pairs for pair in own):
+        return "", list(variants)
+    keys = [[pair[0] for pair in own] for own in pairs]
+    if any(own != keys[0] for own in keys):
+        return "", list(variants)
+    differ = [place for place in range(len(keys[0])) if len({own[place][1] for own in pairs}) > 1]
+    short = [" / ".join(_alone(*own[place]) for place in differ) for own in pairs]
+    if len(set(short)) < len(short):
+        return "", list(variants)
+    named = [replace(variant, label=label) for variant, label in zip(variants, short, strict=True)]
+    return " / ".join(keys[0][place] for place in differ), named
+
+
+def _alone(key: str, value: str) -> str:
+    """A value as a label; one that is no word says of which key."""
+    return value if re.search("[a-z]{2}", value) and value not in ("true", "false") else f"{key} {value}"
+
+
+#: What a comparison is summed up by: words and field.
+_SUMMED_UP = (
+    ("mean write latency", "host.write.latency_us.mean"), ("p99", "host.write.latency_us.p99"),
+    ("read p99", "host.read.latency_us.p99"), ("write amplification", "write_amplification"),
+)  # fmt: skip
+
+
+def result_in_a_sentence(variants: Sequence[Variant]) -> str:
+    """What came out of a comparison: the ratios of the one other variant to the first, or of the one with the least
+    first quantity. Empty if there is nothing to compare, `~` marks what may be chance."""
+    rows = {metric.path: cells for metric, cells in compare(variants)}
+    told = [(words, rows[path]) for words, path in _SUMMED_UP if path in rows and any(c.ratio for c in rows[path])]
+    if not told:
+        return ""
+    ratios = [(cell.ratio, place) for place, cell in enumerate(told[0][1]) if cell.ratio is not None]
+    _, best = min(ratios)
+    (words, lead), *rest = [(words, _ratio_text(cells[best])) for words, cells in told if cells[best].ratio is not None]
+    which = f"{variants[best].label} ({'the lowest' if len(variants) > 2 else 'ratios'})"
+    others = "".join(f", {name} {ratio}" for name, ratio in rest)
+    return f"{which}: {words} {lead} of that with {variants[0].label}{others}."
 
 
 def _ratio_text(cell: Cell) -> str:

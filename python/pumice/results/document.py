@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -59,6 +60,31 @@ def warnings_of(documents: Iterable[Mapping[str, Any] | None]) -> list[str]:
         elif key in everywhere:
             found.setdefault(key, warning)
     return list(found.values())
+
+
+def warnings_of_all(named: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """As `warnings_of`, with one line for warnings that differ in their numbers alone; it names the results that have
+    them if not all do."""
+    results = list(named)
+    lines: dict[str, list[str]] = {}
+    for line in warnings_of(document for _, document in results):
+        lines.setdefault(_NUMBER.sub("#", line), []).append(line)
+    return [_warning(like, alike, results) for like, alike in lines.items()]
+
+
+#: A number in a warning.
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+def _warning(like: str, alike: list[str], results: list[tuple[str, Mapping[str, Any]]]) -> str:
+    """Equal warnings as one line, the first of them."""
+    own = [name for name, found in results if any(_NUMBER.sub("#", line) == like for line in _own_warnings(found))]
+    names = list(dict.fromkeys(own))
+    if len(own) == len(results) or WITHOUT_EFFECT in like:
+        who = f"all {len(names)} of them, " if len(alike) > 1 else ""
+    else:
+        who = f"{'; '.join(names)}: "
+    return f"{who}{'here for the first: ' if len(alike) > 1 else ''}{alike[0]}"
 
 
 def _own_warnings(document: Mapping[str, Any]) -> list[str]:

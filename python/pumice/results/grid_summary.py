@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pumice.analysis.statistics import Summary, summary
-from pumice.results.comparison import METRICS, Metric
+from pumice.results.comparison import METRICS, Metric, scale_of
+from pumice.results.comparison import value_text as mean_text
 from pumice.results.document import number
 
 #: Rows of a comparison that a study is first read by; the terminal shows these.
@@ -76,23 +77,24 @@ def keys(found: Sequence[Point]) -> list[str]:
     return [key for key in named if len({repr(point.varied.get(key)) for point in found}) > 1] or list(named)
 
 
-def metrics(found: Sequence[Point], *, first: bool = False) -> list[Metric]:
-    """The metrics that some combination has a value of; `first` leaves those that a study is first read by."""
-    shown = [metric for metric in METRICS if metric.path not in _OF_THE_MACHINE]
-    if first:
-        shown = [metric for metric in shown if metric.path in FIRST]
-    return [metric for metric in shown if any(point.value(metric) is not None for point in found)]
+#: The metrics of the device, and those that a study is first read by.
+OF_DEVICE = tuple(metric for metric in METRICS if metric.path not in _OF_THE_MACHINE)
+FIRST_METRICS = tuple(metric for metric in METRICS if metric.path in FIRST)
 
 
-def table(found: Sequence[Point], *, first: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Head and rows as they are shown: the varied keys, then the metrics with their units."""
-    named, shown = keys(found), metrics(found, first=first)
-    head = [*named, *(f"{metric.label}, {metric.unit}" if metric.unit else metric.label for metric in shown)]
-    rows = []
-    for point in found:
-        cells = [value_text(point.varied.get(key)) for key in named]
-        rows.append([*cells, *(_cell(point.value(metric), metric) for metric in shown)])
-    return head, rows
+def table(found: Sequence[Point], metrics: Sequence[Metric] = OF_DEVICE) -> tuple[list[str], list[list[str]]]:
+    """Head and rows as they are shown: the varied keys, then the metrics with their units that some combination has a
+    value of."""
+    named = keys(found)
+    head, columns = list(named), [[value_text(point.varied.get(key)) for point in found] for key in named]
+    for metric in metrics:
+        values = [point.value(metric) for point in found]
+        means = [value.mean for value in values if value is not None]
+        if means:
+            scale = scale_of(metric, means)
+            head.append(f"{metric.label}, {scale.unit}" if scale.unit else metric.label)
+            columns.append([mean_text(scale, value) for value in values])
+    return head, [list(row) for row in zip(*columns, strict=True)]
 
 
 def value_text(value: Any) -> str:
@@ -102,10 +104,3 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _cell(value: Summary | None, metric: Metric) -> str:
-    if value is None:
-        return "–"
-    text = f"{value.mean:,.{metric.digits}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:,.{metric.digits}f}"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pumice.results.comparison import Variant, compare
+from pumice.results.comparison import Variant, compare, scale_of
 from pumice.results.document import lookup, number, subject
 from pumice.results.notes import notes_of
 
@@ -21,9 +21,9 @@ _PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99", "max")
 def result_html(document: Mapping[str, Any]) -> str:
     """The figures of a result, a curve of its write latencies, and what should be known about them."""
     rows = [
-        (metric.label, f"{cell.value.mean:,.{metric.digits}f}", metric.unit)
+        (metric.label, scale.text(cell.value.mean), scale.unit)
         for metric, (cell,) in compare([Variant("", [dict(document)])])
-        if cell.value is not None
+        if cell.value is not None and (scale := scale_of(metric, [cell.value.mean]))
     ]
     cells = "".join(
         f"<tr><td style='text-align:left'>{html.escape(label)}</td><td style='text-align:right'>{value}</td>"

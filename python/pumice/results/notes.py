@@ -29,7 +29,7 @@ _BEYOND = {"p90": 0.1, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1
 _HARDLY = 0.05
 
 #: Results that a note names, and lines of one note that are told; of more there is the number.
-_NAMED = 4
+_NAMED, _LINES = 4, 2
 
 #: Parts of a document that say what happened, to host and flash.
 _SIMULATED = ("host", "flash", "gc", "wear")
@@ -67,11 +67,12 @@ def notes_of_all(named: Iterable[tuple[str, Document]]) -> list[str]:
             if (line := one(document)) is not None:
                 of.setdefault(line, []).append(name)
         lines = [_led(line, own, len(results)) for line, own in of.items()]
-        if len(lines) <= _NAMED:
+        if len(lines) <= _LINES:
             found += lines
         else:
-            others = sum(map(len, of.values())) - len(next(iter(of.values())))
-            found.append(f"{lines[0]}. Likewise, with other numbers, for {others} more of {len(results)}")
+            names = list(dict.fromkeys(name for own in list(of.values())[1:] for name in own))
+            others = "; ".join(names) if len(names) <= _NAMED else f"{len(names)} more of {len(results)}"
+            found.append(f"{lines[0]}. Likewise, with other numbers: {others}")
     return found
 
 

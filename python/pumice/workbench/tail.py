@@ -199,8 +199,8 @@ def _joined(records: np.ndarray[Any, Any]) -> list[DieCommand]:
 def _request(log: Mapping[str, Any], row: int) -> LoggedRequest:
     same = log["latency_us"][log["kind"] == log["kind"][row]]
     rank = float(np.mean(same <= log["latency_us"][row]))
-    numbers = (int(log[name][row]) for name in ("arrival_ns", "done_ns", "offset_bytes", "bytes"))
-    return LoggedRequest(row, str(log["kind"][row]), *numbers, rank)
+    arrival, done, offset, size = (int(log[name][row]) for name in ("arrival_ns", "done_ns", "offset_bytes", "bytes"))
+    return LoggedRequest(row, str(log["kind"][row]), arrival, done, offset, size, rank)
 
 
 @lru_cache(maxsize=2)

@@ -13,7 +13,20 @@ from rich.cells import cell_len
 from conftest import on_a_terminal
 from pumice.cli.compare_command import _show
 from pumice.cli.tables import Column, Sheet, lines_of
-from pumice.results.comparison import METRICS, Variant, as_text, index, write
+from pumice.errors import SpecError
+from pumice.results.comparison import (
+    METRICS,
+    Metric,
+    Variant,
+    as_text,
+    chosen_metrics,
+    index,
+    result_in_a_sentence,
+    scale_of,
+    shortened,
+    write,
+)
+from pumice.text import duration_us
 
 WIDTHS = (40, 60, 80, 120)
 
@@ -103,6 +116,54 @@ def test_a_ratio_that_may_be_chance_is_marked(tmp_path: Path, capsys: pytest.Cap
         assert "± is the 95 % interval of the mean over 3 seeds" in text
 
 
+def test_a_latency_is_shown_in_the_unit_that_suits_it() -> None:
+    """353,466,584.0 µs are 353 s. The smallest of a row keeps three digits."""
+    latency, erases = METRICS[0], Metric("erases", "wear.aep", 4)
+    shown = {
+        means: (scale_of(latency, means).unit, [scale_of(latency, means).text(mean) for mean in means])
+        for means in [(353_466_584.0,), (48_255.2, 8_734.5), (900.0, 9_000.0), (0.0,)]
+    }
+    assert list(shown.values()) == [
+        ("s", ["353.5"]), ("ms", ["48.26", "8.73"]), ("µs", ["900.0", "9,000.0"]), ("µs", ["0.0"]),
+    ]  # fmt: skip
+    assert scale_of(erases, [1e9]).text(1e9) == "1,000,000,000.0000"
+    texts = [duration_us(us) for us in (353_466_584.0, 12_345.6, 123_456.0, 4.56, 0.0)]
+    assert texts == ["353 s", "12.3 ms", "123 ms", "4.56 µs", "0.00 µs"]
+
+
+def test_variants_are_named_by_what_sets_them_apart() -> None:
+    def short(*labels: str) -> tuple[str, list[str]]:
+        apart, named = shortened([Variant(label, []) for label in labels])
+        return apart, [variant.label for variant in named]
+
+    assert short("merge = block-erase", "merge = m-merge") == ("merge", ["block-erase", "m-merge"])
+    assert short("x = a [1, 2], splits = 0", "x = a [1, 2], splits = 3") == ("splits", ["splits 0", "splits 3"])
+    assert short("merge = one, splits = 0", "merge = two, splits = 3")[1] == ["one / splits 0", "two / splits 3"]
+    for labels in (("a", "b"), ("merge = one", "b"), ("merge = one",), ("merge = one", "merge = one")):
+        assert short(*labels) == ("", list(labels))
+
+
+def test_a_comparison_is_told_in_a_sentence() -> None:
+    def found(us: float, amplification: float) -> dict[str, object]:
+        return {"host": {"write": {"latency_us": {"mean": us}}}, "write_amplification": amplification}
+
+    base, merge, third = (Variant(*of) for of in (("full", [found(10, 4)]), ("m", [found(5, 1)]), ("x", [found(8, 8)])))
+    assert result_in_a_sentence([base, merge]) == (
+        "m (ratios): mean write latency 0.500 of that with full, write amplification 0.250."
+    )
+    assert result_in_a_sentence([base, third, merge]).startswith("m (the lowest): mean write latency 0.500 of")
+    assert result_in_a_sentence([base]) == ""
+
+
+def test_metrics_are_chosen_by_field_or_label() -> None:
+    chosen = chosen_metrics("write latency p99, gc.invocations,write_amplification")
+    assert [metric.path for metric in chosen] == ["host.write.latency_us.p99", "gc.invocations", "write_amplification"]
+    assert chosen_metrics(None) == METRICS
+    for name in ("write_amplificaton", "workload.kind", ""):
+        with pytest.raises(SpecError, match="is unknown"):
+            chosen_metrics(name)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_comparison_on_a_terminal_shows_every_number(tmp_path: Path, width: int) -> None:
     """At 80 columns `compare` showed `61,…` and `0.8…`."""
@@ -114,8 +175,9 @@ def test_a_comparison_on_a_terminal_shows_every_number(tmp_path: Path, width: in
     assert "…" not in shown
     numbers = set(re.findall(r"[\d,.]*\d", table))
     for row in json.loads((tmp_path / "out" / "comparison.json").read_text())["rows"]:
-        digits = next(metric.digits for metric in METRICS if metric.path == row["field"])
+        metric = next(metric for metric in METRICS if metric.path == row["field"])
+        scale = scale_of(metric, [value["mean"] for value in row["values"]])
         for value in row["values"]:
-            assert value["mean"] is None or f"{value['mean']:,.{digits}f}" in numbers
+            assert value["mean"] is None or scale.text(value["mean"]) in numbers
             assert value["ratio"] is None or f"{value['ratio']:.3f}" in numbers
     assert all(f"max_splits = {splits}" in " ".join(table.split()) for splits in (1, 2, 3, 4))

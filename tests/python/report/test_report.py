@@ -78,7 +78,7 @@ def test_what_one_should_know_of_a_result_stands_above_its_numbers(tmp_path: Pat
     command("compare", "--preset", "tiny", "--vary", limits, "--out", str(tmp_path / "two"))
     for name, line in (
         ("one", "read p90 comes from 61 requests"),
-        ("two", "max_requests = 20: space was never reclaimed"),
+        ("two", "max_requests 20: space was never reclaimed"),
     ):
         write_report([tmp_path / name], tmp_path / f"{name}.html")
         html = (tmp_path / f"{name}.html").read_text()

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pumice.cli.plot_command import table_text
+from pumice.cli.plot_command import table_of
 from pumice.errors import SpecError
 from pumice.results.chosen_figure import Choice, label, places
 from pumice.results.grid_summary import Run
+from pumice.results.table_text import table_text
 
 
 def run(merge: str, spare: float, seed: int, waf: float, **more: Any) -> Run:
@@ -61,12 +62,12 @@ def test_what_cannot_be_drawn_is_refused(choice: Choice, words: str) -> None:
 
 def test_tables_are_csv_markdown_and_latex() -> None:
     found = places(RUNS, BY_SPARE)
-    assert table_text(found, BY_SPARE, ".csv").splitlines()[:2] == [
+    assert table_text(*table_of(found, BY_SPARE), ".csv").splitlines()[:2] == [
         'ftl.merge,"ftl.over_provisioning, spare / raw",write_amplification,least,largest', "m-merge,0.2,4,3,5"
     ]  # fmt: skip
-    assert table_text(found, BY_SPARE, ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
-    latex = table_text(found[2:], BY_SPARE, ".tex")
-    assert latex.startswith("\\begin{tabular}{llr}\n\\toprule\nftl.merge & ftl.over\\_provisioning, spare / raw & ")
+    assert table_text(*table_of(found, BY_SPARE), ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
+    latex = table_text(*table_of(found[2:], BY_SPARE), ".tex")
+    assert latex.startswith("\\begin{tabular}{lrr}\n\\toprule\nftl.merge & ftl.over\\_provisioning, spare / raw & ")
     assert "block-erase & 0.2 & 7 \\\\\n\\bottomrule\n\\end{tabular}\n" in latex
 
 

@@ -81,7 +81,12 @@ def test_a_notebook_shows_figures_curves_and_notes(result: pumice.Result) -> Non
     page = Balance()
     page.feed(result._repr_html_())
     assert page.open == []
-    for part in ("tiny: uniform", "write amplification", f"{result.latency('write')['mean']:,.1f}", *result.notes):
+    for part in (
+        "tiny: uniform",
+        "write amplification",
+        f"{result.latency('write')['mean'] / 1e3:,.1f}",
+        *result.notes,
+    ):
         assert part in page.text
     assert page.text.count("latency from p50 to max") == 2
     assert page.text.count("latency over time") == 2
