@@ -13,11 +13,12 @@ import typer
 from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
-from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
+from pumice.cli.terminal import emit, emit_json, note, show, tell_failures
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Metric, Variant
+from pumice.results.document import warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
@@ -69,8 +70,9 @@ def compare_command(
     with output_directory(out):
         outcomes = run_jobs([job for _, jobs in groups for job in jobs], place.settings("compare", out))
         raise_if_refused(outcomes)
-        warn_all(outcome.document for outcome in outcomes)
         variants = _variants(groups, outcomes)
+        for line in warnings_of_all((one.label, document) for one in variants for document in one.documents):
+            note(f"warning: {line}")
         if any(variant.documents for variant in variants):
             _tell(variants, repeat, out, chosen, as_json=as_json, alone=alone)
         tell_failures(outcomes)

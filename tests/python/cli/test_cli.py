@@ -16,7 +16,7 @@ import pumice
 from conftest import Command, write_trace
 from pumice import cli
 from pumice.errors import SpecError
-from pumice.results.document import warnings_of
+from pumice.results.document import warnings_of, warnings_of_all
 
 TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
 
@@ -109,7 +109,7 @@ BAD_USAGE = [
     (["trace", "generate", ".", *TINY], "is a directory; a file is needed"),
     (["trace", "convert", "t.csv", "t.csv/x.csv"], "t.csv: is a file"),
     (["report", "other.json", "--out", "t.csv/r.html"], "t.csv: is a file"),
-    (["report", "other.json", "--out", "t.csv"], "t.csv: is there and is no report of this tool"),
+    (["report", "other.json", "--out", "t.csv"], "t.csv: is there, so it is not overwritten"),
     (["reproduce", "pne"], "nearest: pen"),
     (["reproduce", "pen", "--figure", "99"], "allowed: 3a, 3b"),
 ]
@@ -441,3 +441,12 @@ def test_warnings_of_a_study() -> None:
     assert warnings_of([]) == []
     assert warnings_of([{"warnings": [idle, "saturated"]}, {"warnings": ["saturated"]}]) == ["saturated"]
     assert warnings_of([{"warnings": [idle]}, None, {"warnings": [other]}]) == [idle]
+
+
+def test_warnings_that_differ_in_a_number_are_one_line_that_names_the_variants() -> None:
+    """Six variants had six warnings, each with another number."""
+    six = [(f"v{nth}", {"warnings": [f"saturated: {nth}.5 s behind", "small"]}) for nth in range(6)]
+    assert warnings_of_all(six) == ["all 6 of them, here for the first: saturated: 0.5 s behind", "small"]
+    assert warnings_of_all([*six[:2], ("well", {"warnings": []})]) == [
+        "v0; v1: here for the first: saturated: 0.5 s behind", "v0; v1: small",
+    ]  # fmt: skip
