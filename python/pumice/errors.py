@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import ParamSpec, TypeVar
 
 from pumice._engine import SimulationError, SpecError, TraceError
 
@@ -17,10 +19,14 @@ __all__ = [
     "Terminated",
     "TraceError",
     "how_ended",
+    "in_python_words",
     "nearest",
     "one_line",
     "reason",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: Longest name that is compared with the known ones. Comparing costs time with its square.
 _NAME_LENGTH = 100
@@ -58,6 +64,31 @@ class StoreError(OSError):
 
 class ReaderGone(Exception):
     """The other end of stdout was closed, as `head` does. This is no error, but typer would make it one."""
+
+
+#: Words of the command line in messages of the engine, and what a program calls the same.
+_IN_PYTHON = (
+    ("let --fit-device find a device", "let fit_device=True find a device"), ("--fit-device", "fit_device=True"),
+    (" (--columns)", " (columns=)"), ("`pumice workloads` lists all", "pumice.workloads() lists them"),
+    ("`pumice presets` lists them", "pumice.presets() lists them"), ("--trace FILE", "trace=FILE"),
+    ("--scale makes", "scale= makes"), ("--plugin FILE", "plugins=[FILE]"), ("--set ", ""),
+)  # fmt: skip
+
+
+def in_python_words(function: Callable[P, T]) -> Callable[P, T]:
+    """`function`, whose errors name its arguments where the engine's text names options of the command line."""
+
+    @functools.wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*arguments, **named)
+        except (SpecError, TraceError) as error:
+            text = functools.reduce(lambda told, pair: told.replace(*pair), _IN_PYTHON, str(error))
+            if text == str(error):
+                raise
+            raise type(error)(text) from None
+
+    return called
 
 
 def one_line(error: BaseException) -> str:

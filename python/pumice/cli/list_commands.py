@@ -175,8 +175,9 @@ def _explained(found: dict[str, Any]) -> str:
 
 def _fields_about(words: str) -> list[Field]:
     """The fields of the result whose path or text hold every one of some words."""
-    wanted = words.lower().split()
-    return [one for one in result_fields() if all(word in f"{one.path} {one.text}".lower() for word in wanted)]
+    from pumice.runs.keys import speaks_of
+
+    return [one for one in result_fields() if speaks_of(words, one.path, one.text)]
 
 
 def _gist(text: str) -> str:

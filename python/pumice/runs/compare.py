@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pumice.errors import SimulationError, SpecError
+from pumice.errors import SimulationError, SpecError, in_python_words
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.result import Result
@@ -65,6 +65,7 @@ class Comparison:
         return "\n".join(line.rstrip() for line in lines)
 
 
+@in_python_words
 def compare(
     variants: Spec | Mapping[str, Spec],
     vary: Mapping[str, Sequence[Value]] | None = None,

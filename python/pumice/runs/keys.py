@@ -124,16 +124,41 @@ def sweep_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     return schema
 
 
+#: Terms of the field that are written otherwise here, and beginnings of the keys and fields of the result that are
+#: meant.
+_CELLS = ("geometry.bits_per_cell", "geometry.page_types", "timing.t_")
+_TAILS = (
+    "output.request_log",
+    "output.histograms",
+    "run.until",
+    "host.read.latency_us.p99",
+    "host.write.latency_us.p99",
+)
+_BEFORE = ("initial.", "run.until", "run.warmup")
+_TERMS = {
+    **dict.fromkeys(("slc", "mlc", "tlc", "qlc", "plc"), _CELLS),
+    **dict.fromkeys(("tail latency", "tail", "qos"), _TAILS),
+    **dict.fromkeys(("preconditioning", "precondition", "steady state"), _BEFORE),
+    **dict.fromkeys(("victim", "victim selection"), ("ftl.gc_policy", "ftl.d_choices", "gc.victim")),
+}
+
+
+def speaks_of(words: str, path: str, text: str) -> bool:
+    """Whether a key or a field of the result, with its texts, holds every one of some words, in any case and whether
+    they are joined or not; or is what a term of the field is called here."""
+    shown = _plain(f"{path} {text}")
+    return all(_plain(word) in shown for word in words.split()) or path.startswith(_TERMS.get(_plain(words), ("\0",)))
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("-", " ").replace("_", " ")
+
+
 def search(words: str, plugins: tuple[Path, ...] = ()) -> list[Key]:
-    """The keys whose path, text, unit or allowed values hold every one of some words, in any case; those whose path
-    holds the words come first."""
-    wanted = words.lower().split()
-
-    def holds(text: str) -> bool:
-        return all(word in text.lower() for word in wanted)
-
-    found = [key for key in keys(plugins) if holds(" ".join((key.path, key.text, key.unit, key.allowed, key.source)))]
-    return sorted(found, key=lambda key: not holds(key.path))
+    """The keys that speak of some words; those whose path does come first."""
+    texts = ("text", "unit", "allowed", "source")
+    found = [one for one in keys(plugins) if speaks_of(words, one.path, " ".join(getattr(one, name) for name in texts))]
+    return sorted(found, key=lambda key: not speaks_of(words, key.path, ""))
 
 
 def known_as(word: str) -> str:

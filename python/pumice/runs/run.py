@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pumice import files
-from pumice.errors import Interrupted, SpecError
+from pumice.errors import Interrupted, SpecError, in_python_words
 from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
@@ -91,6 +91,7 @@ def _path_text(path: Any) -> str:
     return text
 
 
+@in_python_words
 def run(
     spec: Spec,
     workload: str | None = None,
@@ -151,10 +152,7 @@ def run(
             spec, workload=workload, trace=trace, trace_format=trace_format, columns=columns, scale=scale, seed=seed
         )
     if fit_device:
-        try:
-            spec, _ = fit.fit_device(spec, content)
-        except SpecError as error:  # the engine names the option of the command line
-            raise SpecError(str(error).replace(fit.OPTION, "fit_device")) from None
+        spec, _ = fit.fit_device(spec, content)
     if policy is not None:
         spec = spec.with_policy(policy)
     spec = spec.with_plugins(*plugins)
@@ -176,7 +174,7 @@ def run(
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
             document = json.loads(run_to_text(spec, tick, place, content, places))
         if folder is not None and document["run"]["aged_device"] is None:
-            warnings.warn(NOTHING_AGED, stacklevel=2)
+            warnings.warn(NOTHING_AGED, stacklevel=3)
         return Result(document)
     except KeyboardInterrupt:
         if stopped:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import files
-from pumice.errors import SpecError, one_line
+from pumice.errors import SpecError, in_python_words, one_line
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, flatten
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SWEEP_KEYS = ("scale", "repeat", "vary")
 
 
+@in_python_words
 def sweep(
     base: Spec,
     vary: Mapping[str, Sequence[Value]],

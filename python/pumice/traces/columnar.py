@@ -7,8 +7,10 @@ this module converts the columns.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -38,6 +40,9 @@ _UNFOLDED_LEAST, _UNFOLDED_RATIO, _CELL_BYTES = 256 << 20, 64, 8
 _BYTES_MAX = 2**32 - 1
 _STREAM_MAX = 255
 _UINT64_MAX = 2**64 - 1
+
+#: Names of columns whose text may be dates and times.
+_TIME_NAME = re.compile(r"(?i)(time|date|timestamp|arrival|ts$|when)")
 
 #: Bits of a float that hold its digits, by its size.
 _MANTISSA_BITS = {16: 11, 32: 24, 64: 53}
@@ -158,7 +163,7 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
     unread = [name for place, name in enumerate(table.column_names) if place not in _places(layout)]
     if unread and columns is None:
         named = ", ".join(json.dumps(name) for name in unread)
-        warnings.warn(f"{TABLE_NAME}: columns that are not read: {named}", stacklevel=3)
+        warnings.warn(f"{TABLE_NAME}: columns that are not read: {named}", stacklevel=4)
     return text, "table", layout["text"]
 
 
@@ -189,7 +194,9 @@ def as_arrow(requests: Any) -> pa.Table:
         if isinstance(requests, Mapping):
             return pa.table({str(name): values for name, values in requests.items()})
         if type(requests).__module__.partition(".")[0] == "pandas" and hasattr(requests, "columns"):
-            return pa.Table.from_pandas(requests, preserve_index=False)
+            # An index of times is the column of times; another one counts the rows.
+            has_times = type(requests.index).__name__ in ("DatetimeIndex", "TimedeltaIndex")
+            return pa.Table.from_pandas(requests.reset_index() if has_times else requests, preserve_index=False)
         if hasattr(requests, "__arrow_c_stream__") or isinstance(requests, pa.RecordBatch):
             return pa.table(requests)
         if hasattr(requests, "to_arrow"):
@@ -211,6 +218,7 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
     twice = next((known for known in table.column_names if table.column_names.count(known) > 1), None)
     if twice is not None:
         raise TraceError(f'{name}: two columns are called "{twice}"; allowed are different names')
+    table = _with_times(table)
     is_time = [pa.types.is_timestamp(field.type) or pa.types.is_duration(field.type) for field in table.schema]
     reading = json.dumps({"format": trace_format, "columns": columns})
     try:
@@ -235,6 +243,22 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
     options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     pa.csv.write_csv(pa.table(parts), sink, options)
     return sink.getvalue().to_pybytes(), layout
+
+
+def _with_times(table: pa.Table) -> pa.Table:
+    """`table` with timestamps in place of text that is dates and times as ISO 8601 writes them, in columns of times."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        if not is_text or not _TIME_NAME.match(field.name):
+            continue
+        for zone in (None, "UTC"):
+            with contextlib.suppress(pa.ArrowInvalid):
+                times = table.column(place).cast(pa.timestamp("ns", zone))
+                table = table.set_column(place, field.name, times)
+                break
+    return table
 
 
 def _with_operations(table: pa.Table) -> pa.Table:
@@ -386,8 +410,12 @@ class _Columns:
         return f'{role} (column "{self._table.column_names[place["column"]]}")'
 
     def _mistyped(self, role: str, place: dict[str, int], allowed: str) -> NoReturn:
-        kind = self._table.column(place["column"]).type
-        raise TraceError(f"{self._name}: {self._label(role, place)} holds {kind}; allowed are {allowed}")
+        column = self._table.column(place["column"])
+        kind, hint = str(column.type), ""
+        if kind.removeprefix("large_") == "string":
+            kind = f"text such as {json.dumps(column[0].as_py())}" if len(column) else "text"
+            hint = ", as pandas.to_numeric makes them" if role != "time" else ""
+        raise TraceError(f"{self._name}: {self._label(role, place)} holds {kind}; allowed are {allowed}{hint}")
 
     def _refuse(self, wrong: NDArray[Any], role: str, place: dict[str, int], allowed: str) -> None:
         """Refuses the first row that is wrong, if there is one."""

@@ -260,3 +260,20 @@ def test_a_spec_is_no_sweep(command: Command) -> None:
     assert not jsonschema.Draft202012Validator(spec_schema()).is_valid({"vary": {}})
     assert json.loads(command("schema", "--sweep").stdout) == sweep_schema()
     assert json.loads(command("schema").stdout) == json.loads(_engine.schema())
+
+
+@pytest.mark.parametrize(
+    ("term", "path"),
+    [
+        ("TLC", "geometry.bits_per_cell"),
+        ("QLC", "timing.t_r_us"),
+        ("tail latency", "output.request_log"),
+        ("QoS", "run.until"),
+        ("over-provisioning", "ftl.over_provisioning"),
+        ("victim", "ftl.gc_policy"),
+        ("preconditioning", "initial.age_writes"),
+        ("gc policy", "ftl.gc_policy"),
+    ],
+)
+def test_terms_of_the_field_lead_to_keys(term: str, path: str) -> None:
+    assert path in [key.path for key in search(term)]

@@ -166,7 +166,7 @@ def test_columns_are_named_by_number_or_name() -> None:
         ),
         ({"time_us": [0.0, 1.5, 2.0**53 - 1, 2.0**53, 2.0**53]}, "requests:4: time"),
         ({"time_us": pa.array([0, 1, 2, 2**63, 3], pa.uint64())}, "requests:4: time"),
-        ({"time_us": list("abcde")}, "holds string; allowed are numbers, timestamps and durations"),
+        ({"time_us": list("abcde")}, 'holds text such as "a"; allowed are numbers, timestamps and durations'),
         ({"size_bytes": [4096, 2**33, 1, 1, 0]}, "requests:2: size"),
         ({"volume": ["a", "b", "", "c", "d"]}, "requests:3: volume"),
         ({"volume": ["a", "b\tc", "a", "c", "d"]}, "requests:2: volume"),
@@ -320,3 +320,24 @@ def test_t968_a_small_file_does_not_unfold_without_limit(tmp_path: Path, bomb: s
     assert path.stat().st_size < 2 << 20
     with pytest.raises(pumice.TraceError, match=rf"^{re.escape(str(path))}: unfolds to [\d,]+ bytes; allowed: "):
         pumice.read_trace(path)
+
+
+def test_dates_are_times_whether_text_index_or_column() -> None:
+    """An index of times was left out without a word, and text that is dates was refused for its column's name."""
+    plain = pandas.DataFrame({"op": ["W", "R"], "offset_bytes": [0, 4096], "size_bytes": [4096, 4096]})
+    texts = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"]
+    dates = pandas.to_datetime(texts)
+    local = ["2026-01-01 00:00:00.000", "2026-01-01 00:00:01.000"]
+    tables = [plain.assign(time=texts), plain.assign(time=local), plain.assign(time=dates)]
+    tables.append(plain.set_index(dates.rename("time")))
+    documents = [pumice.run(pumice.preset("tiny"), requests=table).to_dict()["host"] for table in tables]
+    assert documents[0]["simulated_s"] > 1.0
+    assert all(document == documents[0] for document in documents)
+
+
+def test_errors_of_a_program_name_its_arguments() -> None:
+    table = {"time_us": [0], "op": ["W"], "offset_bytes": [10**12], "size_bytes": [512]}
+    with pytest.raises(pumice.TraceError, match="or let fit_device=True find a device"):
+        pumice.run(pumice.preset("tiny"), requests=table)
+    with pytest.raises(pumice.SpecError, match=r"pumice\.workloads\(\) lists them"):
+        pumice.run(pumice.preset("tiny"), workload="nope")
