@@ -230,6 +230,11 @@ def serve(
     Raises:
         SpecError: the spec cannot be served.
         OSError: an address, the store or the record cannot be used; a store of another spec too.
+
+    Example:
+        >>> with pumice.serve(pumice.preset("small")) as device:
+        ...     device.status()["requests"]
+        0
     """
     spec = with_options(spec, scale=scale, seed=seed)
     if spec.policy is not None:

@@ -64,6 +64,11 @@ def plan_m_merge(
 
     Raises:
         SpecError: an argument of the wrong shape or value, in one line.
+
+    Example:
+        >>> d, u = np.repeat([1, 2, 0], [56, 4, 4]), np.repeat([1, 0], [4, 60])
+        >>> pumice.plan_m_merge(d, u, np.zeros(8, np.uint8), max_splits=3)["choice"]
+        'm-merge'
     """
     _check_counts(disturb_tolerance=disturb_tolerance, m_merge_count=m_merge_count, wear_limit_w=wear_limit_w)
     d = check_states(d_state, "d")

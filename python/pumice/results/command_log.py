@@ -44,6 +44,12 @@ def verify_log(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         TraceError: the file is no command log, or damaged; the text says at which byte.
+
+    Example:
+        >>> spec = pumice.preset("tiny").with_(run={"max_requests": 100}, output={"command_log": True})
+        >>> _ = pumice.run(spec, out="logged")
+        >>> pumice.verify_log("logged/command_log.bin.zst")["broken"] is None
+        True
     """
     verdict: dict[str, Any] = json.loads(_engine.verify_log(os.fsdecode(path)))
     return verdict
@@ -55,6 +61,13 @@ def read_command_log(path: str | os.PathLike[str]) -> tuple[dict[str, Any], np.n
 
     Raises:
         SpecError: the file cannot be read or is no command log.
+
+    Example:
+        >>> spec = pumice.preset("tiny").with_(run={"max_requests": 100}, output={"command_log": True})
+        >>> _ = pumice.run(spec, out="commands")
+        >>> header, records = pumice.read_command_log("commands/command_log.bin.zst")
+        >>> int((records["kind"] == 2).sum()) >= 100  # programs
+        True
     """
     name = os.fsdecode(path)
     try:

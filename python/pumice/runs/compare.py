@@ -90,6 +90,12 @@ def compare(
         SimulationError: a run ended in an error; the text names its variant.
         TraceError: a column of the table is missing or holds what is not allowed.
         Interrupted: Ctrl-C. It is a KeyboardInterrupt.
+
+    Example:
+        >>> base = pumice.preset("tiny").with_(run={"max_requests": 1000})
+        >>> found = pumice.compare(base, vary={"ftl.merge": ["block-erase", "m-merge"]}, workers=1)
+        >>> [variant.label for variant in found.variants]
+        ['merge = block-erase', 'merge = m-merge']
     """
     with as_trace(requests, columns) as replay:
         groups = _groups(variants, vary, repeat, replay)

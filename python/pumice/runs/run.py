@@ -140,6 +140,11 @@ def run(
         SimulationError: the run ended in an error.
         Interrupted: `progress` returned False.
         KeyboardInterrupt: Ctrl-C.
+
+    Example:
+        >>> result = pumice.run(pumice.preset("tiny").with_(run={"max_requests": 1000}), seed=2)
+        >>> result.latency("write")["p99"] > result.latency("write")["mean"]
+        True
     """
     content = None
     if requests is not None:

@@ -322,6 +322,10 @@ def preset(name: str) -> Spec:
 
     Raises:
         SpecError: there is none of that name.
+
+    Example:
+        >>> pumice.preset("tiny").resolve()["config"]["ftl"]["kind"]
+        'nftl'
     """
     check_preset(name, "preset")
     return Spec(preset=name)
@@ -352,12 +356,22 @@ def preset_about(name: str) -> str:
 
 
 def presets() -> list[str]:
-    """Names of the presets."""
+    """Names of the presets.
+
+    Example:
+        >>> "pen-1tb" in pumice.presets()
+        True
+    """
     return list(_engine.presets())
 
 
 def workloads() -> list[dict[str, Any]]:
-    """The workloads that `workload.kind` accepts: `name`, `about` and the published facts each meets."""
+    """The workloads that `workload.kind` accepts: `name`, `about` and the published facts each meets.
+
+    Example:
+        >>> "twin:prn_1" in [one["name"] for one in pumice.workloads()]
+        True
+    """
     found: list[dict[str, Any]] = json.loads(_engine.workloads())
     return found
 

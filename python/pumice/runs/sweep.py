@@ -77,6 +77,14 @@ def sweep(
         SpecError: an unknown key, a value that is given twice, a combination that is refused, or no scheduler at
             `dask`; nothing was run then. A run that fails is a row with its error instead.
         Interrupted: Ctrl-C. It is a KeyboardInterrupt.
+
+    Example:
+        >>> base = pumice.preset("tiny").with_(run={"max_requests": 1000})
+        >>> table = pumice.sweep(base, {"partial_erase.max_splits": [0, 2, 4]}, workers=1)
+        >>> table["partial_erase.max_splits"].to_pylist()
+        [0, 2, 4]
+        >>> len(table["host.write.latency_us.p99"])
+        3
     """
     base = check_spec(base)
     if policy is not None:

@@ -48,6 +48,12 @@ def read_trace(
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
         SpecError: format, columns or volumes are no text, or `columns` is no list of columns.
+
+    Example:
+        >>> text = "time_us,op,offset_bytes,size_bytes\\n0,W,0,4096\\n10,R,0,4096\\n"
+        >>> _ = pathlib.Path("two.csv").write_text(text)
+        >>> pumice.read_trace("two.csv")["is_write"].tolist()
+        [True, False]
     """
     import numpy as np  # loaded here: commands that read no trace start sooner without it
 
@@ -90,6 +96,12 @@ def write_trace(
         SpecError: `requests` is no table, or no format can be told.
         TraceError: a column is missing or holds what is not allowed, or the format cannot hold a request.
         OSError: the file cannot be written.
+
+    Example:
+        >>> table = {"time_us": [0, 10], "op": ["W", "R"], "offset_bytes": [0, 0], "size_bytes": [4096, 4096]}
+        >>> facts = pumice.write_trace(table, "requests.csv")
+        >>> pumice.read_trace("requests.csv")["bytes"].tolist()
+        [4096, 4096]
     """
     place = Path(os.fsdecode(path))
     chosen = format_to_write(place, trace_format)
