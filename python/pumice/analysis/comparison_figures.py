@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pumice.analysis import plots
-from pumice.analysis.statistics import summary
 from pumice.results.comparison import Variant
-from pumice.results.document import lookup, number, subject
+from pumice.results.document import lookup, subject
 from pumice.text import unit_of_us
 
 #: Parts of the mean write latency in the order in which they are stacked, and their names.
@@ -60,18 +59,13 @@ def draw(variants: Sequence[Variant], directory: Path) -> list[Path]:
     return drawn
 
 
-def _mean(variant: Variant, path: str) -> float | None:
-    values = [value for document in variant.documents if (value := number(document, path)) is not None]
-    return summary(values).mean if values else None
-
-
 def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
     """Quantities side by side with a bar for each variant; where there are many variants or their names are long,
     variants side by side with a bar for each quantity."""
     base, *others = variants
     ratios: dict[str, list[float | None]] = {}
     for variant in others:
-        pairs = [(_mean(base, field), _mean(variant, field)) for field in RATIOS.values()]
+        pairs = [(base.mean(field), variant.mean(field)) for field in RATIOS.values()]
         ratios[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
     bars = plots.Bars(list(RATIOS), ratios)
     is_short = len(others) <= SERIES_MAX and sum(map(len, ratios)) + len(base.label) <= NAMES_LENGTH_MAX
@@ -91,7 +85,7 @@ def _in_lines(label: str) -> str:
 
 
 def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
-    parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
+    parts = {part: [v.mean(f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
     shown = [part for part, values in parts.items() if any(values)]
     totals = [sum(value or 0.0 for value in values) for values in zip(*parts.values(), strict=True)]
     unit, factor = unit_of_us(max(totals))

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pumice.analysis.comparison_figures import RATIOS
-from pumice.analysis.statistics import summary
 from pumice.report import figures
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, meanings, sentence, spec_text
 from pumice.results.comparison import METRICS, Metric, Variant, as_text, result_in_a_sentence, shortened
-from pumice.results.document import leaves, lookup, number, warnings_of_all
+from pumice.results.document import leaves, lookup, warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.text import count, printable
 
@@ -84,12 +83,12 @@ def _figures(variants: Sequence[Variant], prefix: str, metrics: Sequence[Metric]
 def _ratios(variants: Sequence[Variant], shown: Mapping[str, str], prefix: str) -> Figure | None:
     """Ratios to the first variant, a point a quantity."""
     base, others = variants[0], variants[1 : figures.VARIANTS_MAX]
-    quantities = {name: path for name, path in shown.items() if _mean(base, path)}
+    quantities = {name: path for name, path in shown.items() if base.mean(path)}
     if not others or not quantities:
         return None
     places = range(len(quantities))
     series = [
-        Series(one.label, places, [_ratio(_mean(one, path), _mean(base, path)) for path in quantities.values()])
+        Series(one.label, places, [_ratio(one.mean(path), base.mean(path)) for path in quantities.values()])
         for one in others
     ]
     with drawing(3.3) as drawn:
@@ -117,11 +116,6 @@ def _ratios(variants: Sequence[Variant], shown: Mapping[str, str], prefix: str) 
 
 def _ratio(value: float | None, base: float | None) -> float | None:
     return value / base if value is not None and base else None
-
-
-def _mean(variant: Variant, path: str) -> float | None:
-    values = [value for document in variant.documents if (value := number(document, path)) is not None]
-    return summary(values).mean if values else None
 
 
 def differences(variants: Sequence[Variant]) -> Numbers:

@@ -135,7 +135,7 @@ def breakdown(variants: Sequence[Variant], prefix: str) -> Figure | None:
     timed = [one for one in variants[:VARIANTS_MAX] if lookup(one.documents[0], "write_latency_breakdown_us")]
     if not timed:
         return None
-    means = {part: [_mean(one, f"write_latency_breakdown_us.{part}") or 0.0 for one in timed] for part in BREAKDOWN}
+    means = {part: [one.mean(f"write_latency_breakdown_us.{part}") or 0.0 for one in timed] for part in BREAKDOWN}
     unit, factor = unit_of_us(max(map(sum, zip(*means.values(), strict=True))))
     scaled = {BREAKDOWN[part]: [value / factor for value in values] for part, values in means.items()}
     parts = {part: values for part, values in scaled.items() if any(values)}
@@ -243,11 +243,6 @@ def wear_map(erases: np.ndarray[Any, Any], prefix: str) -> Figure:
         Numbers(["", "value"], rows, "Wear"),
         downloads,
     )
-
-
-def _mean(variant: Variant, path: str) -> float | None:
-    values = [value for document in variant.documents if (value := number(document, path)) is not None]
-    return summary(values).mean if values else None
 
 
 def _one(download: Download | None) -> list[Download]:

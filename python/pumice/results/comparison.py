@@ -167,6 +167,15 @@ class Variant:
     label: str
     documents: Sequence[dict[str, Any]]
 
+    def values(self, path: str) -> list[float]:
+        """A number of each run that has it."""
+        return [value for document in self.documents if (value := number(document, path)) is not None]
+
+    def mean(self, path: str) -> float | None:
+        """The mean of a number over the runs; None if none has it."""
+        values = self.values(path)
+        return summary(values).mean if values else None
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -184,7 +193,7 @@ def compare(variants: Sequence[Variant], metrics: Sequence[Metric] = METRICS) ->
     rows: list[tuple[Metric, list[Cell]]] = []
     flows = flows_of(document for variant in variants for document in variant.documents) if metrics is METRICS else ()
     for metric in (*metrics, *flows):
-        values = [_values(variant, metric.path) for variant in variants]
+        values = [variant.values(metric.path) for variant in variants]
         if any(values) and not _tells_nothing(metric, variants):
             rows.append((metric, [_cell(values[0], own, first=place == 0) for place, own in enumerate(values)]))
     return rows
@@ -199,11 +208,6 @@ def _tells_nothing(metric: Metric, variants: Sequence[Variant]) -> bool:
         (number(document, metric.path), number(document, metric.unless)) for document in documents if metric.unless
     ]
     return bool(pairs) and all(a is None or b is None or abs(a - b) <= 0.005 * abs(b) for a, b in pairs)
-
-
-def _values(variant: Variant, path: str) -> list[float]:
-    found = [number(document, path) for document in variant.documents]
-    return [value for value in found if value is not None]
 
 
 def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
