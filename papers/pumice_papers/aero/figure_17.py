@@ -44,7 +44,7 @@ def most_gained(end: float) -> float:
     pecs = list(range(round(end), round(1.2 * end), 10))
     points = ask("lifetime", scheme="aero-cons", requirement=40, pec=pecs)["points"]
     beyond = points[0]["relative_stress"] / (1 - saved)
-    return next(point["pec"] for point in points if point["relative_stress"] >= beyond) / end
+    return float(next(point["pec"] for point in points if point["relative_stress"] >= beyond)) / end
 
 
 #: P/E cycles at which aero was measured for requirement 40.
