@@ -94,7 +94,7 @@ fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_S
 	export FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_MESSAGES=$(or $(FUZZ_MESSAGES),1000000) \
 	        FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)); \
 	cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1 && \
-	cargo test -p pumice-serve --test fuzz --test hostile_files -- --nocapture
+	cargo test -p pumice-serve --test serve --test hostile_files -- --nocapture s20
 
 miri: ## look for accesses of memory that Rust does not allow, in calls of the chip and in tables of plug-ins; needs a nightly toolchain with miri
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pumice-capi --test fuzz -- t073 t074 t076

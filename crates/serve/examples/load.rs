@@ -5,7 +5,7 @@
 //! `LOAD_STORE=FILE` the bytes are in a file, with `LOAD_FLUSH=N` a flush follows every N requests of a connection.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
 
-#[path = "../tests/client/mod.rs"]
+#[path = "../tests/serve/client/mod.rs"]
 mod client;
 
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! A device that goes by the wall's clock: replies come in their time, several requests are under way together, and a
 //! record replays to the same result all the same.
 
+#[path = "serve/client/mod.rs"]
 mod client;
 
 use std::collections::HashMap;

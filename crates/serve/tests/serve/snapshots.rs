@@ -1,10 +1,8 @@
 //! Snapshots: a device that goes back to one is the device that never went on, to the last byte and counter.
 
-mod client;
-
 use std::path::{Path, PathBuf};
 
-use client::{Client, bare, check_same, served, source, temporary};
+use crate::client::{Client, bare, check_same, served, source, temporary};
 use pumice_ftl::FtlKind;
 use pumice_serve::{Address, ControlRequest, ServeClock, ServeOptions, Server};
 use pumice_types::Choice;

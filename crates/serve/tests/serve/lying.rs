@@ -1,10 +1,8 @@
 //! Drives that were told to lose data: they lose it, return what they have left, count it, and go on.
 
-mod client;
-
 use std::path::Path;
 
-use client::{Client, served, source, temporary};
+use crate::client::{Client, served, source, temporary};
 use pumice_config::{FlushPolicy, PowerFailure};
 use pumice_ftl::FtlKind;
 use pumice_ftl::Recovery;

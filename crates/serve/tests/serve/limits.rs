@@ -1,14 +1,12 @@
 //! Clients that take up connections and do nothing with them keep nobody else from the device for long, and nobody from
 //! its control socket.
 
-mod client;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use client::{Client, served, source, temporary};
+use crate::client::{Client, served, source, temporary};
 use pumice_serve::{Address, ServeOptions, Server};
 use serde_json::Value;
 

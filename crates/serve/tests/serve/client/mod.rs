@@ -28,8 +28,10 @@ pub fn check_same(found: &str, expected: &str, what: &str) {
 }
 
 /// A file of this process in the temporary folder.
+#[track_caller]
 pub fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("pumice-serve-{}-{name}", std::process::id()))
+    let file = Path::new(std::panic::Location::caller().file()).file_stem().expect("a source file");
+    std::env::temp_dir().join(format!("pumice-{}-{}-{name}", std::process::id(), file.display()))
 }
 
 /// A spec: a preset, and what differs from it.

@@ -3,14 +3,12 @@
 //! `FUZZ_MESSAGES` says how many (20,000 if absent), `FUZZ_SEED` which.
 #![allow(clippy::print_stderr, reason = "tells how much was tried")]
 
-mod client;
-
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use client::{Client, greet, served, source, temporary};
+use crate::client::{Client, greet, served, source, temporary};
 use pumice_serve::protocol::handshake::{ClientOption, MetaQueries, OptionHeader};
 use pumice_serve::protocol::transmission::{Command, RequestHeader};
 use pumice_serve::{Address, ServeOptions};

@@ -1,13 +1,11 @@
 //! The device as its clients see it: what is written is read back, through every translation layer; flushes, trims and
 //! zeroes do what the protocol says; and clients that break the protocol harm nobody but themselves.
 
-mod client;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use client::{Client, bare, greet, option_reply, send_option, served, source, temporary};
+use crate::client::{Client, bare, greet, option_reply, send_option, served, source, temporary};
 use pumice_config::Config;
 use pumice_engine::run;
 use pumice_ftl::FtlKind;

@@ -1,14 +1,12 @@
 //! A device in a file whose process is killed: whatever was flushed is there in the next session, and a session that only
 //! reads leaves the file as it was.
 
-mod client;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use client::{Client, source, temporary};
+use crate::client::{Client, source, temporary};
 use pumice_ftl::FtlKind;
 use pumice_ftl::Recovery;
 use pumice_serve::{Address, ControlRequest, ServeClock, ServeOptions, Server};
@@ -38,7 +36,7 @@ impl Served {
         let path = temporary(&format!("{name}.socket"));
         let order = serde_json::json!([sets, store(name), path, clock.name()]).to_string();
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args(["--ignored", "--exact", "serves_until_it_is_killed", "--nocapture"]).env(ORDER, order);
+        command.args(["--ignored", "--exact", "killed::serves_until_it_is_killed", "--nocapture"]).env(ORDER, order);
         let mut process = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("starts");
         let mut lines = BufReader::new(process.stdout.take().expect("a pipe")).lines();
         let is_ready = lines.any(|line| line.expect("text").contains("clients can connect"));

@@ -1,10 +1,8 @@
 //! Ageing of a served device: the state is that of a device whose spec asks for it, and data stays.
 
-mod client;
-
 use std::path::{Path, PathBuf};
 
-use client::{Client, bare, check_same, served, source, temporary};
+use crate::client::{Client, bare, check_same, served, source, temporary};
 use pumice_ftl::FtlKind;
 use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
 use pumice_types::Choice;
