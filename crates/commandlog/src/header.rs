@@ -50,8 +50,11 @@ pub struct LogHeader {
     pub timed: bool,
     /// Channels, chips per channel, dies per chip, planes per die, blocks per plane.
     pub shape: [u32; 5],
-    /// Pages of a block.
+    /// Pages of a block; where units are smaller than pages, units of a block, and so below.
     pub pages_per_block: u16,
+    /// Mapping units of a page; absent: a page is one.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub units_per_page: u16,
     /// User bytes of a page.
     pub page_bytes: u32,
     /// Spare bytes of a page.
@@ -75,6 +78,15 @@ pub struct LogHeader {
     pub copyback: bool,
     /// Whether one command may use several planes of a die.
     pub multi_plane: bool,
+}
+
+fn one() -> u16 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+fn is_one(units: &u16) -> bool {
+    *units == 1
 }
 
 /// Layers, physical sub-blocks and bits of a block whose sub-blocks can be erased. Names are those of the spec.
@@ -145,6 +157,7 @@ impl LogHeader {
             timed: run.timed,
             shape: [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane],
             pages_per_block: g.pages_per_block,
+            units_per_page: g.units_per_page,
             page_bytes: g.page_bytes,
             spare_bytes: g.spare_bytes,
             user_pages: run.user_pages,
@@ -211,7 +224,7 @@ impl LogHeader {
             pages_per_block: self.pages_per_block,
             page_bytes: self.page_bytes,
             spare_bytes: self.spare_bytes,
-            units_per_page: 1,
+            units_per_page: self.units_per_page,
         }
     }
 
@@ -260,6 +273,9 @@ impl LogHeader {
         match pages {
             Some(pages) if (1..=PAGES_MAX).contains(&pages) && (1..=pages).contains(&user_pages) => {}
             _ => return Err("its head describes no device: pages and user pages do not fit each other".into()),
+        }
+        if self.units_per_page == 0 || !self.pages_per_block.is_multiple_of(self.units_per_page) {
+            return Err(format!("its head describes no device: units_per_page = {}", self.units_per_page));
         }
         if self.lpn_bits > LPN_BITS_MAX || self.lpns() < self.user_pages {
             return Err(format!("its head says lpn_bits = {}, which does not fit its pages", self.lpn_bits));

@@ -11,16 +11,18 @@
 //!
 //! Byte 43 is 0. Kinds 0 to 7 are commands: read, spare search, program, copy, erase, partial erase,
 //! sub-block erase, pause. 240 marks a bad block (target block), 241 an initial fill (target block; first
-//! logical page; stride in the place of the source block; pages in byte 32; sequence number). 255 ends
-//! the log; its start is the number of records before it.
+//! logical page; stride in the place of the source block; pages in byte 32; sequence number), 242 a mapping unit of the
+//! program that comes next (its place as target; logical unit; version; where it is moved from as source; in the place
+//! of the cause 0 the host, 1 moved, 2 padding). 255 ends the log; its start is the number of records before it.
 
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, Time};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, Time, UnitSource};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 44;
 
 const BAD_BLOCK: u8 = 240;
 const FILL: u8 = 241;
+const UNIT: u8 = 242;
 const END: u8 = 255;
 
 /// One record.
@@ -38,6 +40,13 @@ pub enum LogRecord {
         pages: u16,
         /// Sequence number of the block.
         sequence: u32,
+    },
+    /// What the next program puts into a mapping unit of its page. There is one such record for each unit, in order.
+    Unit {
+        /// Place of the unit.
+        place: PageAddress,
+        /// What it holds from then on.
+        unit: PageUnit,
     },
     /// A flash command that held its die from `start` to `end`.
     Command {
@@ -120,6 +129,7 @@ impl LogRecord {
                 kind: op_code(command.op),
                 cause: cause_code(command.cause),
             },
+            LogRecord::Unit { place, unit } => unit_fields(place, unit),
             LogRecord::End { records } => Fields { times: [records, 0], kind: END, ..Fields::default() },
         }
         .encode()
@@ -135,24 +145,55 @@ impl LogRecord {
             return Err("byte 43 is not 0".into());
         }
         let [target, source, lpn, sequence, operand] = fields.words;
+        let at = |block: u32, page: u16| PageAddress::new(BlockId(block), page);
         Ok(match fields.kind {
             BAD_BLOCK => LogRecord::BadBlock(BlockId(target)),
             FILL => {
                 let pages = u16::try_from(operand).map_err(|_| format!("no block has {operand} pages"))?;
                 LogRecord::Fill { block: BlockId(target), lpns: [lpn, source], pages, sequence }
             }
+            UNIT => {
+                let source = match fields.cause {
+                    HOST => UnitSource::Host,
+                    MOVED => UnitSource::Copied(at(source, fields.halves[1])),
+                    PADDING => UnitSource::Padding,
+                    number => return Err(format!("no unit comes from where the number {number} says")),
+                };
+                let unit = PageUnit { lpn: Lpn(lpn), version: fields.version, source, written: 0 };
+                LogRecord::Unit { place: at(target, fields.halves[0]), unit }
+            }
             END => LogRecord::End { records: fields.times[0] },
             kind => {
                 let op = op_of(kind).ok_or_else(|| format!("no record is of kind {kind}"))?;
                 let cause =
                     cause_of(fields.cause).ok_or_else(|| format!("no cause has the number {}", fields.cause))?;
-                let at = |block: u32, page: u16| PageAddress::new(BlockId(block), page);
                 let mut command = FlashCommand::raw(op, cause, at(target, fields.halves[0]), operand);
                 command.source = at(source, fields.halves[1]);
                 (command.lpn, command.sequence, command.version) = (Lpn(lpn), sequence, fields.version);
                 LogRecord::Command { start: Time(fields.times[0]), end: Time(fields.times[1]), command }
             }
         })
+    }
+}
+
+/// Numbers of where a unit comes from.
+const HOST: u8 = 0;
+const MOVED: u8 = 1;
+const PADDING: u8 = 2;
+
+fn unit_fields(place: PageAddress, unit: PageUnit) -> Fields {
+    let (source, number) = match unit.source {
+        UnitSource::Host => (PageAddress::default(), HOST),
+        UnitSource::Copied(from) => (from, MOVED),
+        UnitSource::Padding => (PageAddress::default(), PADDING),
+    };
+    Fields {
+        words: [place.block.0, source.block.0, unit.lpn.0, 0, 0],
+        halves: [place.page, source.page],
+        version: unit.version,
+        kind: UNIT,
+        cause: number,
+        ..Fields::default()
     }
 }
 

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside};
-use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Time};
+use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside, reads_one_page};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PageUnit, Time, UnitSource};
 
 use crate::header::LogHeader;
 use crate::record::{LogRecord, RECORD_BYTES};
@@ -80,6 +80,8 @@ struct Replay {
     has_fill: Vec<bool>,
     has_begun: bool,
     commands: u64,
+    /// Mapping units of the program that comes next, as far as they are told.
+    units: Vec<PageUnit>,
 }
 
 /// Replays the log in a file, plain or compressed with zstd.
@@ -130,7 +132,9 @@ pub fn verify(log: &mut impl Read, go_on: &mut dyn FnMut(u64) -> bool) -> Result
             LogRecord::End { records } => {
                 return Err(damaged(&format!("the log ends after {number} records and had {records}")));
             }
+            LogRecord::Unit { place, unit } => replay.unit(place, unit).map_err(|text| damaged(&text))?,
             LogRecord::Command { start, end, command } => {
+                let command = replay.with_units(command).map_err(|text| damaged(&text))?;
                 if let Err(text) = replay.command([start, end], &command) {
                     break Some(Broken { record: number, start, text });
                 }
@@ -172,7 +176,41 @@ impl Replay {
         let chips = CheckedArray::new(header.array()?, header.lpns());
         let dies = (0..geometry.dies()).map(|_| DieState::default()).collect();
         let has_fill = vec![false; geometry.blocks() as usize];
-        Ok(Replay { header, geometry, chips, dies, has_fill, has_begun: false, commands: 0 })
+        Ok(Replay { header, geometry, chips, dies, has_fill, has_begun: false, commands: 0, units: Vec::new() })
+    }
+
+    /// Takes a record of a mapping unit.
+    fn unit(&mut self, place: PageAddress, unit: PageUnit) -> Result<(), String> {
+        let nth = self.units.len();
+        let is_first = unit.source != UnitSource::Padding || nth > 0;
+        if self.units_per_page() == 1 || usize::from(place.page) % self.units_per_page() != nth || !is_first {
+            return Err(format!("no program has block {} page {} as its unit {nth}", place.block.0, place.page));
+        }
+        self.units.push(unit);
+        Ok(())
+    }
+
+    fn units_per_page(&self) -> usize {
+        usize::from(self.geometry.units_per_page)
+    }
+
+    /// Gives the chips the units that were told before a program, which has them all.
+    fn with_units(&mut self, command: FlashCommand) -> Result<FlashCommand, String> {
+        let expected =
+            if command.op == FlashOp::Program && self.units_per_page() > 1 { self.units_per_page() } else { 0 };
+        if self.units.len() != expected {
+            return Err(format!(
+                "{:?} behind {} records of units; its page has {expected}",
+                command.op,
+                self.units.len()
+            ));
+        }
+        if expected == 0 {
+            return Ok(command);
+        }
+        let list = self.chips.array.stage_units(&self.units);
+        self.units.clear();
+        Ok(command.with_units(list))
     }
 
     /// Takes a record of the initial state.
@@ -187,13 +225,15 @@ impl Replay {
             }
             LogRecord::Fill { block, lpns: [first, stride], pages, sequence } => {
                 self.check_untouched(block)?;
-                let last = u64::from(first) + u64::from(stride) * u64::from(pages.saturating_sub(1));
+                let (units, behind) = (self.geometry.units_per_page, pages.saturating_sub(1));
+                let (of_page, of_unit) = (u64::from(behind / units), u64::from(behind.min(units - 1)));
+                let last = u64::from(first) + u64::from(stride) * of_page + of_unit;
                 if pages > self.geometry.pages_per_block || last >= u64::from(self.header.lpns()) {
                     return Err(format!("block {} is filled beyond its pages or the device's", block.0));
                 }
                 self.chips.array.fill_block(block, [first, stride], pages, sequence);
             }
-            LogRecord::Command { .. } | LogRecord::End { .. } => {}
+            LogRecord::Unit { .. } | LogRecord::Command { .. } | LogRecord::End { .. } => {}
         }
         Ok(())
     }
@@ -221,7 +261,9 @@ impl Replay {
         let geometry = &self.geometry;
         let die = &mut self.dies[geometry.die_of(geometry.plane_of(command.target.block)).index()];
         let copyback = self.header.copyback;
-        let joins = self.header.multi_plane && start < end && (start, end) == (die.started, die.ended);
+        let is_sensed = || die.together.iter().any(|other| reads_one_page(geometry, [other, command]));
+        let may_join = self.header.multi_plane || is_sensed();
+        let joins = may_join && start < end && (start, end) == (die.started, die.ended);
         if joins {
             die.together.push(*command);
             return check_multi_plane(geometry, &die.together, copyback).map_err(|violation| violation.to_string());

@@ -1,7 +1,7 @@
 //! The log of all flash commands, as bytes to be written out.
 
 use pumice_nand::NandArray;
-use pumice_types::{BlockId, FlashCommand, Time};
+use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, PageUnit, Time};
 
 use crate::header::LogHeader;
 use crate::record::LogRecord;
@@ -14,6 +14,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub struct CommandLog {
     bytes: Vec<u8>,
     records: u64,
+    /// What programs that have not ended put into the mapping units of their pages, by the numbers of their lists.
+    staged: Vec<Vec<PageUnit>>,
 }
 
 impl CommandLog {
@@ -21,7 +23,7 @@ impl CommandLog {
     pub fn new(header: &LogHeader) -> CommandLog {
         let mut bytes = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8);
         bytes.extend(header.encode());
-        CommandLog { bytes, records: 0 }
+        CommandLog { bytes, records: 0, staged: Vec::new() }
     }
 
     /// Appends what a block holds before the first command; returns whether the bytes are to be taken.
@@ -35,9 +37,34 @@ impl CommandLog {
         }
     }
 
+    /// Keeps what a program puts into the units of its page until it is appended; `list` is the number that it carries.
+    pub fn keep_units(&mut self, list: u32, units: &[PageUnit]) {
+        let list = list as usize;
+        if self.staged.len() <= list {
+            self.staged.resize_with(list + 1, Vec::new);
+        }
+        units.clone_into(&mut self.staged[list]);
+    }
+
+    /// Appends what a program puts into the units of its page.
+    fn push_units(&mut self, program: &FlashCommand) {
+        let PageAddress { block, page } = program.target;
+        let mut units = self.staged.get_mut(program.units() as usize).map(std::mem::take).unwrap_or_default();
+        for (nth, &unit) in units.iter().enumerate() {
+            self.push(&LogRecord::Unit { place: PageAddress::new(block, page + nth as u16), unit });
+        }
+        units.clear();
+        if let Some(place) = self.staged.get_mut(program.units() as usize) {
+            *place = units;
+        }
+    }
+
     /// Appends a command; returns whether the bytes are to be taken.
     #[inline]
     pub fn push_command(&mut self, start: Time, end: Time, command: &FlashCommand) -> bool {
+        if command.op == FlashOp::Program && !self.staged.is_empty() {
+            self.push_units(command);
+        }
         self.push(&LogRecord::Command { start, end, command: *command })
     }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use pumice_commandlog::{LogError, LogHeader, LogRecord, RECORD_BYTES, SubBlockShape, Verification, verify};
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, Time};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, Time, UnitSource};
 
 /// Blocks, pages of a block and logical pages of the device.
 const BLOCKS: u32 = 4;
@@ -19,6 +19,7 @@ fn header() -> LogHeader {
         timed: true,
         shape: [1, 1, 1, 1, BLOCKS],
         pages_per_block: PAGES,
+        units_per_page: 1,
         page_bytes: 4096,
         spare_bytes: 128,
         user_pages: 32,
@@ -122,6 +123,54 @@ fn t057_what_starts_and_ends_together_is_one_command_of_several_planes_and_the_n
     assert!(found.broken.is_some(), "one plane reads one page at a time");
 }
 
+#[test]
+fn t056_a_program_of_units_has_a_record_of_each_before_it_and_is_held_to_them() {
+    let units = LogHeader { units_per_page: 4, multi_plane: false, copyback: false, ..header() };
+    let unit = |nth: u16, lpn: u32, source| {
+        let place = PageAddress::new(BlockId(1), nth);
+        LogRecord::Unit { place, unit: PageUnit { lpn: Lpn(lpn), version: 3, source, written: 0 } }
+    };
+    let moved = UnitSource::Copied(PageAddress::new(BlockId(0), 2));
+    let told = [
+        unit(0, 9, UnitSource::Host),
+        unit(1, 2, moved),
+        unit(2, 0, UnitSource::Padding),
+        unit(3, 0, UnitSource::Padding),
+    ];
+    let program = command(FlashOp::Program, 1, 0, 9, [0, 10]);
+    let read = |page: u16, lpn: u32, version: u8, times| match command(FlashOp::Read, 1, page, lpn, times) {
+        LogRecord::Command { start, end, mut command } => {
+            command.version = version;
+            LogRecord::Command { start, end, command }
+        }
+        other => other,
+    };
+    let head = [fill(0, [0, 1], 8)];
+    let whole = |records: &[LogRecord]| replayed(&units, &[&head[..], records].concat());
+    // Both units of the page are sensed together; the initial fill has version 0.
+    let good = [&told[..], &[program, read(0, 9, 3, [10, 20]), read(1, 2, 0, [10, 20])]].concat();
+    let found = whole(&good).unwrap();
+    assert_eq!((found.commands, found.broken), (3, None));
+    // A read of another unit than was programmed, of padding, and a move of a unit that lies elsewhere.
+    for wrong in [read(0, 8, 3, [10, 20]), read(0, 9, 2, [10, 20]), read(2, 0, 0, [10, 20])] {
+        let found = whole(&[&told[..], &[program, wrong]].concat()).unwrap();
+        assert!(found.broken.is_some(), "{wrong:?}");
+    }
+    let elsewhere = [told[0], unit(1, 5, moved), told[2], told[3], program];
+    assert!(whole(&elsewhere).unwrap().broken.is_some());
+    for (records, said) in [
+        (vec![program], "Program behind 0 records of units; its page has 4"),
+        ([&told[..2], &[program]].concat(), "Program behind 2 records of units; its page has 4"),
+        (vec![told[0], read(0, 9, 3, [10, 20])], "Read behind 1 records of units; its page has 0"),
+        (vec![told[1]], "no program has block 1 page 1 as its unit 0"),
+        (vec![unit(0, 0, UnitSource::Padding)], "as its unit 0"),
+    ] {
+        let text = whole(&records).unwrap_err();
+        assert!(text.contains(said), "{text}");
+    }
+    assert!(replayed(&header(), &told[..1]).unwrap_err().contains("as its unit 0"), "a page is a unit");
+}
+
 /// Makes a head another one.
 type HeaderChange<'a> = &'a dyn Fn(&mut LogHeader);
 
@@ -143,7 +192,9 @@ fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() 
     for change in devices {
         assert_eq!(changed(change), None);
     }
-    let refused: [(HeaderChange, &str); 11] = [
+    let refused: [(HeaderChange, &str); 13] = [
+        (&|head| head.units_per_page = 0, "units_per_page = 0"),
+        (&|head| head.units_per_page = 3, "units_per_page = 3"),
         (&|head| head.user_pages = 0, "do not fit each other"),
         (&|head| (head.user_pages, head.lpn_bits) = (65, 7), "do not fit each other"),
         (&|head| head.shape[2] = 0, "do not fit each other"),

@@ -29,7 +29,6 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     check_erase(config)?;
     check_suspending_policy(config)?;
     check_power(config)?;
-    check_units(config)?;
     check_stripes(config)?;
     check_read_retry(&config.assumed_chip())?;
     match config.flows.is_empty() {
@@ -145,21 +144,11 @@ fn check_power(config: &Config) -> Result<(), String> {
     )
 }
 
-/// Refuses what does not know mapping units yet.
-fn check_units(config: &Config) -> Result<(), String> {
-    if config.assumed_chip().units.per_page == 1 {
-        return Ok(());
-    }
-    needs(
-        "ftl.map_unit_bytes smaller than a page",
-        [(config.output.command_log, "output.command_log = false", "true".into())],
-    )
-}
-
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    if !kind.facts().forgets_trims() {
+    // Units have no pages of their own that tell of trims.
+    if !kind.facts().forgets_trims() && config.assumed_chip().units.per_page == 1 {
         return Ok(());
     }
     for workload in config.workloads() {

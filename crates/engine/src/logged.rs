@@ -2,7 +2,7 @@
 
 use pumice_commandlog::{CommandLog, LogHeader, LoggedRun};
 use pumice_config::Config;
-use pumice_types::{BlockId, DieId, FlashCommand, MultiPlane, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, MultiPlane, PageUnit, Time};
 
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer, RequestRecord};
@@ -104,6 +104,12 @@ impl Observer for Logs<'_> {
             if self.commands.as_mut().is_some_and(|log| log.push_initial(array, block)) {
                 self.pass_commands();
             }
+        }
+    }
+
+    fn stages_units(&mut self, list: u32, units: &[PageUnit]) {
+        if let Some(log) = &mut self.commands {
+            log.keep_units(list, units);
         }
     }
 

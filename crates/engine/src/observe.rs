@@ -2,7 +2,7 @@
 
 use pumice_config::Config;
 use pumice_nand::NandArray;
-use pumice_types::{DieId, FlashCommand, HostRequest, Lpn, PageAddress, Time};
+use pumice_types::{DieId, FlashCommand, HostRequest, Lpn, PageAddress, PageUnit, Time};
 use pumice_workload::RandomStream;
 
 /// A finished host request.
@@ -76,6 +76,11 @@ pub trait Observer {
     /// The request of a slot failed, because the power was cut.
     #[inline]
     fn failed(&mut self, _slot: u32, _now: Time) {}
+
+    /// The controller has decided what a program puts into the mapping units of its page. The command carries the number
+    /// of this list until it takes effect.
+    #[inline]
+    fn stages_units(&mut self, _list: u32, _units: &[PageUnit]) {}
 
     /// A command begins to wait for its die. Commands that change one page take effect in the order in which they are
     /// queued.
@@ -159,6 +164,11 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn failed(&mut self, slot: u32, now: Time) {
         O::failed(self, slot, now);
+    }
+
+    #[inline]
+    fn stages_units(&mut self, list: u32, units: &[PageUnit]) {
+        O::stages_units(self, list, units);
     }
 
     #[inline]

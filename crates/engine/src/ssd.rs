@@ -303,6 +303,11 @@ impl<O: Observer> Ssd<O> {
         self.controller.forget_waiting();
         self.flush(true)?;
         self.run_out()?;
+        if self.controller.gathers() {
+            // What had to read its old copy first has gone into open pages meanwhile.
+            self.flush(true)?;
+            self.run_out()?;
+        }
         let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
         self.controller.save_trims(moment)?;
         self.run_out()

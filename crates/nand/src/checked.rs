@@ -97,7 +97,7 @@ impl CheckedArray {
         if let Some(copies) = &mut self.copies
             && matches!(command.op, FlashOp::Program | FlashOp::Copy)
         {
-            copies.note_stored(&self.array, command.target);
+            self.array.units_of(command.target).for_each(|unit| copies.note_stored(&self.array, unit));
         }
     }
 

@@ -19,5 +19,7 @@ mod wear;
 pub use array::{ArrayConfig, NandArray, PageContent, Returned, Torn};
 pub use checked::{CheckedArray, ChipError};
 pub use clock::DieClock;
-pub use rules::{Rule, Violation, check_multi_plane, check_read_beside, fits_multi_plane, fits_read_beside};
+pub use rules::{
+    Rule, Violation, check_multi_plane, check_read_beside, fits_multi_plane, fits_read_beside, reads_one_page,
+};
 pub use wear::WearSummary;

@@ -71,24 +71,34 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Whether a command may be part of a multi-plane command that `first` is part of, as far as the kinds of both
-/// and their page numbers say: page reads, page programs, or erases of whole blocks.
+/// and their page numbers say: page reads, page programs, or erases of whole blocks. Mapping units have the number of
+/// their page.
 ///
 /// A copy through the controller ends in an ordinary page program, so it may program together with other copies
 /// and with programs. The pages that the group copies are read before. A copyback programs what the register of
 /// its plane holds, by a command of its own: copybacks go together, but not with programs of other data.
 #[inline]
-pub fn fits_multi_plane(first: &FlashCommand, command: &FlashCommand, copyback: bool) -> bool {
+pub fn fits_multi_plane(geometry: &Geometry, [first, command]: [&FlashCommand; 2], copyback: bool) -> bool {
     let programs = |op| matches!(op, FlashOp::Program | FlashOp::Copy);
     let kinds_fit = match first.op {
         FlashOp::Read | FlashOp::Erase => command.op == first.op,
         FlashOp::Program | FlashOp::Copy => command.op == first.op || (!copyback && programs(command.op)),
         FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => false,
     };
-    kinds_fit && command.target.page == first.target.page
+    kinds_fit && geometry.page_number(command.target.page) == geometry.page_number(first.target.page)
+}
+
+/// Whether two commands read mapping units of one page, which is sensed once for both.
+#[inline]
+pub fn reads_one_page(geometry: &Geometry, [first, command]: [&FlashCommand; 2]) -> bool {
+    let page = |command: &FlashCommand| geometry.page_of_unit(command.target);
+    geometry.units_per_page > 1
+        && (first.op, command.op) == (FlashOp::Read, FlashOp::Read)
+        && page(first) == page(command)
 }
 
 /// Checks commands that a die is to run as one multi-plane command: see [`fits_multi_plane`]; each is in another
-/// plane of one die. `copyback`: copies stay in their plane.
+/// plane of one die, or reads another mapping unit of a page that is sensed. `copyback`: copies stay in their plane.
 ///
 /// # Errors
 /// [`Rule::MultiPlane`], with the first command that does not fit those before it.
@@ -97,9 +107,11 @@ pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand], copybac
     let die = |command: &FlashCommand| geometry.die_of(plane(command));
     for (nth, command) in commands.iter().enumerate() {
         let first = &commands[0];
-        let fits = fits_multi_plane(first, command, copyback)
+        let is_beside =
+            |earlier: &FlashCommand| plane(earlier) != plane(command) || reads_one_page(geometry, [earlier, command]);
+        let fits = fits_multi_plane(geometry, [first, command], copyback)
             && die(command) == die(first)
-            && commands[..nth].iter().all(|earlier| plane(earlier) != plane(command));
+            && commands[..nth].iter().all(is_beside);
         if !fits {
             return Err(Violation { rule: Rule::MultiPlane, command: *command });
         }

@@ -23,11 +23,13 @@ pub struct PageUnit {
     pub version: u8,
     /// Where the data comes from.
     pub source: UnitSource,
+    /// Number of the write that brought it, if the device may lose power; a unit that is moved keeps its own.
+    pub written: u64,
 }
 
 impl PageUnit {
     /// A unit without data.
-    pub const PADDING: PageUnit = PageUnit { lpn: Lpn(0), version: 0, source: UnitSource::Padding };
+    pub const PADDING: PageUnit = PageUnit { lpn: Lpn(0), version: 0, source: UnitSource::Padding, written: 0 };
 }
 
 /// What programs under way put into the units of their pages: lists of equal length, each with a number that its

@@ -1,5 +1,6 @@
 //! Mapping units that gather in open pages: what is done when one has come, and when pages are forced out.
 
+use pumice_ftl::Plan;
 use pumice_types::{FlashOp, PageAddress};
 
 use super::access::PageAccess;
@@ -11,15 +12,43 @@ use crate::observe::Observer;
 impl Controller {
     /// Gives the chips what the programs of the plan put into the units of their pages, and counts it.
     #[inline(never)]
-    pub(super) fn stage_units(&mut self) {
+    pub(super) fn stage_units(&mut self, observer: &mut impl Observer) {
+        let mut plan = std::mem::take(&mut self.plan);
+        self.stage_units_of(&mut plan, observer);
+        self.tally.note_units(&plan.units);
+        plan.units.clear();
+        self.plan = plan;
+    }
+
+    /// Gives the chips what the programs of a plan put into the units of their pages.
+    fn stage_units_of(&mut self, plan: &mut Plan, observer: &mut impl Observer) {
         let array = &mut self.scheduler.chips.checked.array;
         let units = usize::from(array.config().geometry.units_per_page);
-        for command in self.plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
+        for command in plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
             let from = command.units() as usize * units;
-            *command = command.with_units(array.stage_units(&self.plan.units[from..from + units]));
+            let units = &plan.units[from..from + units];
+            let list = array.stage_units(units);
+            *command = command.with_units(list);
+            observer.stages_units(list, units);
         }
-        self.tally.note_units(&self.plan.units);
-        self.plan.units.clear();
+    }
+
+    /// Makes a plan of a device that recovers ready for the chips: numbers, and what goes into units.
+    pub fn prepare_recovery(&mut self, plan: &mut Plan, observer: &mut impl Observer) {
+        if !plan.units.is_empty() {
+            self.stage_units_of(plan, observer);
+        }
+        self.number(plan);
+    }
+
+    /// Gives the write of a unit that is planned next its number, if spare areas keep it: units are written in the order in
+    /// which they come, and not in that of the programs of their pages.
+    #[inline]
+    pub(super) fn number_write(&mut self) {
+        if let Some(next) = self.next_number.as_mut().filter(|_| self.rules.gathers) {
+            self.plan.write_number = *next;
+            *next += 1;
+        }
     }
 
     /// Notes that a unit of the host has gone into an open page; a write with force unit access forces the page out.

@@ -111,6 +111,9 @@ impl Controller {
         if access.kind != RequestKind::Write || access.stage != Stage::Data || !oracle.keeps_promises() {
             return;
         }
+        if self.rules.gathers {
+            return oracle.note_placed(access.lpn, self.plan.write_number);
+        }
         let stores =
             |command: &&FlashCommand| command.op == FlashOp::Program && command.lpn == access.lpn && !command.is_move();
         let program = self.plan.commands.iter().rfind(stores);
@@ -175,6 +178,7 @@ impl Controller {
         match access.kind {
             RequestKind::Write => {
                 let version = oracle.next_version(lpn, access.waits.request());
+                self.number_write();
                 self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan)?;
                 if self.rules.gathers {
                     self.note_gathering(access)?;

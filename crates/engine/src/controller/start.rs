@@ -88,6 +88,7 @@ impl Controller {
         self.waiting.clear();
         self.pages_done.clear();
         self.held_back.clear();
+        self.opened.clear();
         self.handed_over = 0;
     }
 

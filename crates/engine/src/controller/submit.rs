@@ -51,7 +51,7 @@ impl Controller {
     /// many groups is waited: for the one that completes the access, or for all of them.
     #[inline]
     pub(super) fn submit_plan<O: Observer>(&mut self, wait: &Wait, moment: &mut Moment<O>) -> Result<u32, SimError> {
-        self.prepare_plan();
+        self.prepare_plan(moment.observer);
         let completes = self.plan.completes();
         let (mut waiting, mut start) = (0, 0);
         while let Some(first) = self.plan.commands.get(start) {
@@ -89,10 +89,10 @@ impl Controller {
 
     /// What is done with every plan before its first command runs.
     #[inline]
-    pub(super) fn prepare_plan(&mut self) {
+    pub(super) fn prepare_plan(&mut self, observer: &mut impl Observer) {
         self.note_erases();
         if !self.plan.units.is_empty() {
-            self.stage_units();
+            self.stage_units(observer);
         }
         if self.next_number.is_some() {
             let mut plan = std::mem::take(&mut self.plan);

@@ -62,7 +62,7 @@ impl Controller {
 
     /// Executes the commands of the plan, one after the other.
     pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
-        self.prepare_plan();
+        self.prepare_plan(observer);
         for command in &self.plan.commands {
             self.tally.note(command);
             self.scheduler.chips.execute_untimed(command)?;

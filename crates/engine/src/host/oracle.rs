@@ -110,11 +110,11 @@ impl Oracle {
         let stored = StoredVersion { program, version: self.versions[lpn.index()] };
         let Some(Ledger { programs, promises, .. }) = &mut self.ledger else { return };
         programs[lpn.index()] = program;
-        let (place, is_buffered) = (u64::from(lpn.0), promises.rules().is_buffered);
+        let (place, has_buffer) = (u64::from(lpn.0), promises.rules().has_buffer);
         let last = promises.get(place).map_or(0, |open| open.promised.last);
         let Some((programs, newest)) = promises.backing(place) else { return };
         // Without a buffer the write has just been counted.
-        let write = if is_buffered { programs.next_begun() } else { Some(newest) };
+        let write = if has_buffer { programs.next_begun() } else { Some(newest) };
         write.into_iter().for_each(|write| programs.place(stored, write, last));
         promises.settle(place);
     }
@@ -166,7 +166,7 @@ impl Oracle {
     /// The version that a host write of `lpn` stores; `request` brings it, if a request does.
     #[inline]
     pub fn next_version(&mut self, lpn: Lpn, request: Option<u32>) -> u8 {
-        if self.ledger.as_ref().is_some_and(|ledger| !ledger.promises.rules().is_buffered) {
+        if self.ledger.as_ref().is_some_and(|ledger| !ledger.promises.rules().has_buffer) {
             self.note_deed(lpn, RequestKind::Write, request);
         }
         let version = &mut self.versions[lpn.index()];

@@ -2,8 +2,8 @@
 //! after a power cut. A place is whatever is told apart: a logical page in a run, a sector in the crash lab.
 //!
 //! Writes and trims of the host are its *deeds*, and have numbers in the order in which the device takes them. A place
-//! must hold its last promised deed or a later one. Without a write buffer a write is promised by its end. With one it
-//! is promised by the end of a flush that was submitted later, or by its own if it has force unit access. A trim
+//! must hold its last promised deed or a later one. Where nothing volatile takes writes a write is promised by its end.
+//! With a write buffer, or open pages of mapping units, it is promised by the end of a flush that was submitted later, or by its own if it has force unit access. A trim
 //! leaves nothing; it is promised by the end of a flush that was submitted later, buffer or not. Where the device's own
 //! energy saves what is queued and buffered, the end of a write or trim promises it.
 //!
@@ -19,8 +19,10 @@ use serde::{Deserialize, Serialize};
 /// What a device promises when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromiseRules {
-    /// There is a write buffer.
+    /// Writes may be done in RAM: there is a write buffer, or mapping units gather in open pages.
     pub is_buffered: bool,
+    /// There is a write buffer: it counts the deeds, and begins their programs.
+    pub has_buffer: bool,
     /// The device's own energy saves what is queued and buffered when the power is cut.
     pub is_protected: bool,
     /// The layer gives up what is trimmed.
@@ -31,7 +33,8 @@ impl PromiseRules {
     /// The rules of a device.
     pub fn of(config: &Config) -> PromiseRules {
         PromiseRules {
-            is_buffered: config.host.write_buffer_kib > 0,
+            is_buffered: config.host.write_buffer_kib > 0 || config.assumed_chip().units.per_page > 1,
+            has_buffer: config.host.write_buffer_kib > 0,
             is_protected: config.power.protection.empties_queues(),
             gives_up_trimmed: config.ftl.kind.facts().gives_up_trimmed,
         }

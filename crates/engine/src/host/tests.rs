@@ -6,9 +6,10 @@ use super::oracle::Oracle;
 use super::programs::{OpenPage, StoredVersion};
 use super::promises::PromiseRules;
 
-const WITHOUT_BUFFER: PromiseRules = PromiseRules { is_buffered: false, is_protected: false, gives_up_trimmed: true };
+const WITHOUT_BUFFER: PromiseRules =
+    PromiseRules { is_buffered: false, has_buffer: false, is_protected: false, gives_up_trimmed: true };
 
-const BUFFERED: PromiseRules = PromiseRules { is_buffered: true, ..WITHOUT_BUFFER };
+const BUFFERED: PromiseRules = PromiseRules { is_buffered: true, has_buffer: true, ..WITHOUT_BUFFER };
 
 /// The page that everything happens to.
 const PAGE: Lpn = Lpn(7);

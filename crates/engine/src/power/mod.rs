@@ -11,7 +11,9 @@ use pumice_config::{Check, Config, FlushPolicy, PowerFailure};
 use pumice_ftl::Plan;
 use pumice_ftl::Restart;
 use pumice_nand::CheckedArray;
-use pumice_types::{FlashCommand, FlashOp, Geometry, MultiPlane, RecoveryFault, SearchExpectation, Time, bits};
+use pumice_types::{
+    FlashCommand, FlashOp, Geometry, MultiPlane, PageUnit, RecoveryFault, SearchExpectation, Time, bits,
+};
 use pumice_workload::RandomStream;
 
 use crate::error::SimError;
@@ -122,6 +124,7 @@ impl<O: Observer> Ssd<O> {
         } else {
             self.tear(under_way, cuts)?;
         }
+        self.controller.scheduler.chips.checked.array.forget_units();
         self.tell_power_lost(&mut cuts.random);
         Ok(())
     }
@@ -211,11 +214,12 @@ impl<O: Observer> Ssd<O> {
             if is_cut {
                 break;
             }
-            self.controller.number(&mut phase);
+            let units = phase.units.clone();
+            self.controller.prepare_recovery(&mut phase, &mut self.observer);
             self.submit_recovery(&phase.commands)?;
             is_cut = !self.drain_until_cut(cuts)?;
             let left = if is_cut { self.left_by_cut(cuts)? } else { Vec::new() };
-            self.note_done_at_start(&phase.commands, &left);
+            self.note_done_at_start(&phase.commands, &left, &units);
         }
         Ok(!is_cut)
     }
@@ -226,13 +230,21 @@ impl<O: Observer> Ssd<O> {
         at.map_or(Ok(Vec::new()), |at| self.waiting_at(self.now.max(at)))
     }
 
-    /// Counts commands of a device that recovers, all but those that are `left`.
-    fn note_done_at_start(&mut self, commands: &[FlashCommand], left: &[FlashCommand]) {
+    /// Counts commands of a device that recovers, all but those that are `left`; `units`: what its programs put into
+    /// mapping units.
+    fn note_done_at_start(&mut self, commands: &[FlashCommand], left: &[FlashCommand], units: &[PageUnit]) {
         let is_same = |one: &FlashCommand, other: &FlashCommand| {
             (one.op, one.target, one.number()) == (other.op, other.target, other.number())
         };
-        for command in commands.iter().filter(|command| !left.iter().any(|left| is_same(left, command))) {
+        let per_page = usize::from(self.controller.scheduler.chips.checked.array.config().geometry.units_per_page);
+        let mut units = units.chunks(per_page);
+        for command in commands {
+            let stored = if command.op == FlashOp::Program { units.next() } else { None };
+            if left.iter().any(|left| is_same(left, command)) {
+                continue;
+            }
             self.controller.tally.note(command);
+            stored.into_iter().for_each(|units| self.controller.tally.note_units(units));
             match command.op {
                 FlashOp::Program | FlashOp::Copy => self.power.written[0] += 1,
                 FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => self.power.written[1] += 1,

@@ -27,7 +27,7 @@ impl<'a> Port<'a> {
     fn read(&mut self, page: PageAddress) -> SpareArea {
         let area = self.array.spare_area(page);
         if let SpareArea::Written(entry) = area {
-            self.last_number = self.last_number.max(entry.programmed);
+            self.last_number = self.last_number.max(entry.programmed).max(entry.written);
             bits::set(&mut self.known, page.block.index());
         }
         area
@@ -45,8 +45,9 @@ impl ChipPort for Port<'_> {
     }
 
     fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>) {
-        let pages = self.array.config().geometry.pages_per_block;
-        self.pay(PageAddress::new(block, pages - 1), pages, SearchExpectation::Scan);
+        let geometry = &self.array.config().geometry;
+        let pages = geometry.pages_per_block;
+        self.pay(PageAddress::new(block, pages - 1), geometry.page_number(pages), SearchExpectation::Scan);
         found.clear();
         found.extend((0..pages).map(|page| self.read(PageAddress::new(block, page))));
     }

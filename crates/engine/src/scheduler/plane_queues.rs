@@ -9,7 +9,8 @@
 //! - From the first read or search of its plan on, the plan's commands keep their order: reads and searches find
 //!   out what is to be moved, or what a page is to hold.
 //! - On a device that may lose power, what changes a plane keeps its order there: recovery takes the page with the
-//!   largest number of a plane for the one that was programmed last.
+//!   largest number of a plane for the one that was programmed last. So do programs of mapping units, and the reads of
+//!   pages that units are moved out of: their commands do not name all blocks that they touch.
 //!
 //! Each command counts the commands that it waits for and knows those that wait for it, so none is ever looked
 //! for.
@@ -132,7 +133,8 @@ impl PlaneQueues {
             self.wait(number, before);
         }
         let plane = self.plane_of(command);
-        if let Some(last) = self.last_change.get_mut(plane).filter(|_| command.changes_pages()) {
+        let is_ordered = command.changes_pages() || command.takes_any_version();
+        if let Some(last) = self.last_change.get_mut(plane).filter(|_| is_ordered) {
             let before = std::mem::replace(last, number);
             self.wait(number, before);
         }
@@ -191,6 +193,24 @@ impl PlaneQueues {
         self.begin(number);
         self.overtaking.push(number);
         place
+    }
+
+    /// Unless it has begun, the command that was queued right behind the one of those that run which comes `nth`, and
+    /// that waits for nothing else: its number, and its place in the lane.
+    pub fn behind(&self, nth: usize) -> Option<(u64, usize)> {
+        let before = nth.checked_sub(1).map_or(Some(self.first), |nth| self.overtaking.get(nth).copied())?;
+        let at = |number: u64| self.commands.get((number - self.first) as usize);
+        let waits_for_it_alone = at(before)?.next.contains(&(before + 1)) && at(before + 1)?.waits_for == 1;
+        waits_for_it_alone.then(|| (before + 1, self.place_of(before + 1)))
+    }
+
+    /// Such a command begins with what it waits for, and overtakes all others; returns its place in the lane.
+    pub fn take_along(&mut self, number: u64) -> usize {
+        if let Some(before) = self.command(number - 1) {
+            before.next.iter_mut().filter(|next| **next == number).for_each(|next| *next = NONE);
+        }
+        self.command(number).into_iter().for_each(|command| command.waits_for = 0);
+        self.overtake(number)
     }
 
     fn place_of(&self, number: u64) -> usize {

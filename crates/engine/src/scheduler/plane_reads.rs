@@ -2,13 +2,14 @@
 //! as their plane is idle, whatever the other planes read. Everything else takes the whole die, and begins when no plane
 //! reads any more.
 
-use pumice_types::{DieId, FlashCommand, Time};
+use pumice_types::{DieId, FlashCommand, Geometry, Time};
 
 use super::PageDone;
 use super::Scheduler;
 use super::die::{Die, Lane, READS};
 use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage};
 use super::steps::PlaneRead;
+use super::units::goes_along;
 use crate::error::SimError;
 use crate::observe::Observer;
 
@@ -17,6 +18,7 @@ impl Scheduler {
     pub(super) fn start_reads(&mut self, index: usize, now: Time) {
         let planes = self.geometry.planes_per_die;
         let Scheduler { dies, usages, chips, geometry, .. } = self;
+        let shares = geometry.units_per_page > 1 && chips.retry.is_none();
         let die = &mut dies[index];
         if die.plane_reads.is_empty() {
             (die.active, die.group, die.started, die.reads_since) = (Some(READS), 0, now, now);
@@ -24,27 +26,24 @@ impl Scheduler {
         }
         let from = if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
         let mut nth = 0;
-        while nth < die.lanes[READS].commands.len() && die.plane_reads.len() < planes as usize {
+        while nth < die.lanes[READS].commands.len() && (shares || die.plane_reads.len() < planes as usize) {
             die.find_source(nth, &chips.checked.array);
             let plane = geometry.plane_of(die.lanes[READS].commands[nth].target.block);
-            if die.plane_reads.iter().any(|read| read.plane == plane) {
+            let sensed = die.plane_reads.iter().find(|read| read.plane == plane);
+            if sensed.is_some_and(|read| !(shares && die.may_share(geometry, read, nth, now))) {
                 nth += 1;
                 continue;
             }
+            let is_first = sensed.is_none();
             let Some((mut segment, command)) = die.take_read(nth) else { break };
-            let usage = usages.of(&segment, &command);
+            let mut usage = usages.of(&segment, &command);
+            if !is_first && segment.own_time == Time::ZERO {
+                // Its whole page is moved once.
+                usage.channel = Time::ZERO;
+            }
             segment.retries = chips.begin_read(&command);
             let (due, left) = (from + usage.die_first, segment.retries);
-            die.plane_reads.push(PlaneRead {
-                plane,
-                segment,
-                command,
-                usage,
-                started: now,
-                due,
-                left,
-                moves: Time::ZERO,
-            });
+            die.plane_reads.push(PlaneRead { plane, segment, command, usage, started: now, due, left, moves: None });
         }
         self.set_next_read(index);
     }
@@ -67,24 +66,26 @@ impl Scheduler {
         while let Some(read) = self.dies[index].plane_reads.get_mut(nth) {
             if read.due > now {
                 nth += 1;
-            } else if read.moves == Time::ZERO {
+                continue;
+            }
+            let Some(moved) = read.moves else {
                 // Sensed: its data asks for the channel.
-                read.moves = if read.left > 0 { read.usage.again } else { read.usage.channel };
+                let moves = if read.left > 0 { read.usage.again } else { read.usage.channel };
                 let channel = self.dies[index].channel;
-                let moves = self.dies[index].plane_reads[nth].moves;
                 let end = self.channels[channel].grant(now, moves) + moves;
-                self.dies[index].plane_reads[nth].due = end;
+                let read = &mut self.dies[index].plane_reads[nth];
+                (read.moves, read.due) = (Some(moves), end);
+                nth += 1;
+                continue;
+            };
+            if observer.watches_transfers() && moved > Time::ZERO {
+                observer.transfer(DieId(index as u32), now - moved, now);
+            }
+            if read.left > 0 {
+                (read.left, read.moves, read.due) = (read.left - 1, None, now + read.usage.die_first);
                 nth += 1;
             } else {
-                if observer.watches_transfers() {
-                    observer.transfer(DieId(index as u32), now - read.moves, now);
-                }
-                if read.left > 0 {
-                    (read.left, read.moves, read.due) = (read.left - 1, Time::ZERO, now + read.usage.die_first);
-                    nth += 1;
-                } else {
-                    self.end_read(index, nth, now, observer)?;
-                }
+                self.end_read(index, nth, now, observer)?;
             }
         }
         self.after_reads(index, now);
@@ -131,6 +132,13 @@ impl Scheduler {
 }
 
 impl Die {
+    /// Whether a read in its lane asks for another unit of the page that a plane has begun to sense at this instant.
+    fn may_share(&self, geometry: &Geometry, read: &PlaneRead, nth: usize, now: Time) -> bool {
+        let Lane { segments, commands, .. } = &self.lanes[READS];
+        let begins = read.started == now && read.moves.is_none();
+        begins && goes_along(geometry, (&read.command, &read.segment), (&commands[nth], &segments[nth]))
+    }
+
     /// Takes a read out of its lane.
     fn take_read(&mut self, nth: usize) -> Option<(Segment, FlashCommand)> {
         let lane = &mut self.lanes[READS];

@@ -237,10 +237,7 @@ impl Scheduler {
         let Lane { segments, commands, .. } = &die.lanes[lane];
         self.usages.replace(&mut die.usage, &segments[0], &commands[0]);
         if group > 1 {
-            die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages));
-            if self.policy.multi_plane == MultiPlane::Off {
-                die.usage.share_page(&die.lanes[lane]);
-            }
+            die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages), &self.geometry);
         }
         if self.chips.retry.is_some() {
             die.begin_reads(lane, group, &mut self.chips);

@@ -120,6 +120,6 @@ pub struct PlaneRead {
     pub due: Time,
     /// Retries left.
     pub left: u8,
-    /// Time of its transfer once it has asked for the channel; zero while it is sensed.
-    pub moves: Time,
+    /// Time of its transfer once it has asked for the channel; none while it is sensed.
+    pub moves: Option<Time>,
 }

@@ -1,7 +1,7 @@
 //! What runs together on a die as one multi-plane command, and what that uses.
 
 use pumice_nand::{NandArray, fits_multi_plane};
-use pumice_types::{FlashCommand, FlashOp, FlashTiming, MultiPlane, Time};
+use pumice_types::{FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
 use super::Scheduler;
 use super::die::{Die, Lane, READS, WORK};
@@ -19,9 +19,10 @@ pub struct MultiPlaneCounts {
 }
 
 impl MultiPlaneCounts {
-    /// Counts the first `group` commands of a lane, if they are more than one.
-    fn note(&mut self, lane: &Lane, group: usize) {
-        if group > 1 {
+    /// Counts the first `group` commands of a lane, if they use more than one plane.
+    fn note(&mut self, geometry: &Geometry, lane: &Lane, group: usize) {
+        let plane = |command: &FlashCommand| geometry.plane_of(command.target.block);
+        if lane.commands.iter().take(group).skip(1).any(|command| plane(command) != plane(&lane.commands[0])) {
             let copies = lane.commands.iter().take(group).filter(|command| command.op == FlashOp::Copy).count();
             self.commands += 1;
             self.copies += u64::from(copies == group);
@@ -41,7 +42,7 @@ impl Scheduler {
             (MultiPlane::Queue, READS) => self.gather_reads(index),
             (MultiPlane::Queue, _) => self.gather_work(index),
         };
-        self.multi_plane.note(&self.dies[index].lanes[lane], group);
+        self.multi_plane.note(&self.geometry, &self.dies[index].lanes[lane], group);
         group
     }
 
@@ -50,12 +51,17 @@ impl Scheduler {
     pub(super) fn find_sources(&mut self, index: usize) {
         let together = match self.policy.multi_plane {
             MultiPlane::Off | MultiPlane::Queue => 1,
-            MultiPlane::Neighbours => self.geometry.planes_per_die as usize,
+            MultiPlane::Neighbours => self.most_together(),
         };
         let die = &mut self.dies[index];
         for nth in 0..together.min(die.lanes[READS].commands.len()) {
             die.find_source(nth, &self.chips.checked.array);
         }
+    }
+
+    /// The most commands that run together: one for each plane, or for each mapping unit of its page.
+    fn most_together(&self) -> usize {
+        self.geometry.planes_per_die as usize * usize::from(self.geometry.units_per_page)
     }
 
     /// Neighbours at the head of a lane: page reads, or page programs, of one page number in several planes, or
@@ -70,19 +76,20 @@ impl Scheduler {
         let fits = |nth: usize| {
             let command = &lane.commands[nth];
             command.op == first.op
-                && command.target.page == first.target.page
+                && self.geometry.page_number(command.target.page) == self.geometry.page_number(first.target.page)
                 && !self.moves.are_awaited(command)
                 && !self.may_not_join(command)
-                && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
+                && (lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
+                    || lane.goes_along(&self.geometry, nth, nth))
         };
         // Each of these segments is one command, so places in both queues agree.
-        let most = lane.segments.len().min(self.geometry.planes_per_die as usize);
+        let most = lane.segments.len().min(self.most_together());
         (1..most).find(|&nth| !fits(nth)).unwrap_or(most)
     }
 
     /// The first read with priority, and reads behind it. They wait for nothing, so any may come first.
     fn gather_reads(&mut self, index: usize) -> usize {
-        let (geometry, copyback) = (self.geometry, self.timing.copyback);
+        let (geometry, copyback, most) = (self.geometry, self.timing.copyback, self.most_together());
         let die = &mut self.dies[index];
         let mut group = 1;
         for nth in 1..die.lanes[READS].commands.len() {
@@ -90,9 +97,10 @@ impl Scheduler {
                 let (first, read) = (&lane.commands[0], &lane.commands[nth]);
                 let plane = geometry.plane_of(read.target.block);
                 let is_free = |other: &FlashCommand| geometry.plane_of(other.target.block) != plane;
-                fits_multi_plane(first, read, copyback) && lane.commands.iter().take(group).all(is_free)
+                fits_multi_plane(&geometry, [first, read], copyback)
+                    && (lane.commands.iter().take(group).all(is_free) || lane.goes_along(&geometry, nth, group))
             };
-            if group == geometry.planes_per_die as usize {
+            if group == most {
                 break;
             }
             if !fits(&die.lanes[READS]) {
@@ -121,7 +129,7 @@ impl Scheduler {
                 group += 1;
             }
         }
-        group
+        self.gather_units(index, group)
     }
 
     /// The oldest command of a plane that may overtake those before it to run with the one that is due.
@@ -134,7 +142,7 @@ impl Scheduler {
         };
         queues.find(plane, |place| {
             let command = &work.commands[place];
-            fits_multi_plane(first, command, self.timing.copyback)
+            fits_multi_plane(&self.geometry, [first, command], self.timing.copyback)
                 && !waits_for_read(command)
                 && !self.moves.are_awaited(command)
                 && !self.may_not_join(command)
@@ -173,12 +181,19 @@ impl Die {
 impl Usage {
     /// Turns the usage of the first of a group into the group's: transfers come one after the other, array times
     /// once. The pages that it copies are read before it programs, at once if they have one page number.
-    pub(super) fn share(&mut self, group: usize, lane: &Lane, (timing, usages): (&FlashTiming, &Usages)) {
+    pub(super) fn share(
+        &mut self,
+        group: usize,
+        lane: &Lane,
+        (timing, usages): (&FlashTiming, &Usages),
+        geometry: &Geometry,
+    ) {
         let copies = |shape| matches!(shape, Resources::DieChannelDie | Resources::Copyback);
         let members = || lane.segments.iter().zip(&lane.commands).take(group);
         let sources = || members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source.page);
         let Some(page) = sources().next() else {
-            self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
+            let moves = members().enumerate().filter(|(nth, _)| !lane.is_brought(geometry, *nth));
+            self.transfers = moves.map(|(_, (segment, command))| usages.of(segment, command).channel).sum();
             return;
         };
         let copied = sources().count() as u64;

@@ -38,7 +38,7 @@ pub fn run_any_host(settings: &[(String, String)], host: &[(String, String)]) {
 
 /// A command log in memory.
 #[derive(Default)]
-struct Bytes(Vec<u8>);
+pub struct Bytes(pub Vec<u8>);
 
 impl Sink for Bytes {
     fn requests(&mut self, _batch: &RequestBatch) -> Result<(), String> {

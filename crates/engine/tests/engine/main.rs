@@ -41,6 +41,7 @@ mod power_planes;
 mod power_protection;
 mod power_random;
 mod power_sub_blocks;
+mod power_units;
 mod power_wear;
 mod power_zones;
 mod program_suspension;

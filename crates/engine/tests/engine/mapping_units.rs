@@ -1,13 +1,21 @@
 //! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t460 what a device of such units keeps and
-//! counts, t618 and t619 when their commands come, t716 (beside its kind) write amplification.
+//! counts, t609, t618, t619, t712 and t713 when their commands come, t716 (beside its kind) write amplification.
+
+use std::collections::HashMap;
+use std::io::Cursor;
 
 use proptest::prelude::*;
+use pumice_commandlog::verify;
 use pumice_config::{Config, SpecSource};
-use pumice_engine::run;
+use pumice_engine::observe::Observer;
+use pumice_engine::{run_logged, run_observed};
+use pumice_nand::NandArray;
+use pumice_types::{FlashCommand, FlashOp, MultiPlane, PageAddress, PlaneReads, Time, UnitSource};
 use serde_json::Value;
 
+use crate::contract::Bytes;
 use crate::random_devices::{host_settings, unit_settings};
-use crate::support::{TraceFile, accepts, document, number};
+use crate::support::{TraceFile, accepts, document, number, spec};
 
 /// A device whose page is four units, in blocks of a sixteenth of the pages.
 const UNITS: &[(&str, &str)] = &[
@@ -94,7 +102,7 @@ fn t458_what_does_not_go_together_with_units_is_refused_in_one_line() {
     assert!(refused(&[("timing.copyback", "true")]).contains("timing.copyback = false"));
     let codewords = [("timing.read_transfer", "codewords"), ("timing.codeword_bytes", "1024")];
     assert_eq!(accepts(&[UNITS, &codewords].concat()), Ok(()));
-    assert!(refused(&[("output.command_log", "true")]).contains("output.command_log = false"));
+    assert!(refused(&[("ftl.map_place", "cached")]).contains("ftl.map_place = \"ram\""));
     // A unit of a whole page is a page.
     let whole = [("ftl.map_unit_bytes", "16384"), ("timing.copyback", "true")];
     assert_eq!(accepts(&[UNITS, &whole].concat()), Ok(()));
@@ -105,15 +113,25 @@ proptest! {
 
     #[test]
     fn t459_a_device_of_units_loses_nothing_under_any_host(settings in unit_settings(), host in host_settings()) {
-        for timed in ["true", "false"] {
-            let own = [("run.timed", timed), ("program.suspension", "off")].map(|(key, value)| (key.to_string(), value.to_string()));
-            let sets = [&settings[..], &host, &own].concat();
-            let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
-            let spec = Config::resolve(&source).expect("a valid spec");
-            let outcome = run(&spec, 1.0, &mut |_| true).expect("no rule and no belief is broken");
+        let sets = [&settings[..], &host].concat();
+        let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+        let mut spec = Config::resolve(&source).expect("a valid spec");
+        let planes_may_read = spec.host.read_priority && spec.chip.timing.multi_plane == MultiPlane::Off;
+        for (timed, plane_reads) in [(true, PlaneReads::Die), (true, PlaneReads::Plane), (false, PlaneReads::Die)] {
+            let is_judged = plane_reads == PlaneReads::Die;
+            if !is_judged && !planes_may_read {
+                continue;
+            }
+            (spec.run.timed, spec.chip.timing.plane_reads, spec.output.command_log) = (timed, plane_reads, is_judged);
+            let mut log = Bytes::default();
+            let outcome = run_logged(&spec, 1.0, &mut log, &mut |_| true).expect("no rule and no belief is broken");
             prop_assert_eq!(outcome.integrity_error, None);
             let per_page = 4096.0 / number(&outcome.document, "config.ftl.map_unit_bytes");
             check_units(&outcome.document, per_page);
+            if is_judged {
+                let verdict = verify(&mut Cursor::new(log.0), &mut |_| true).expect("a whole log");
+                prop_assert_eq!(verdict.broken, None);
+            }
         }
     }
 }
@@ -199,18 +217,118 @@ fn t619_a_write_of_part_of_a_unit_reads_its_unit_alone() {
     near(&again, "flash.reads.rmw", 0.0);
 }
 
+/// Ways in which a die takes reads.
+const READS: [(&str, &[(&str, &str)]); 6] = [
+    ("fifo", &[]),
+    ("first", &[("host.read_priority", "true")]),
+    ("neighbours", &[("timing.multi_plane", "neighbours")]),
+    ("queue", &[("timing.multi_plane", "queue")]),
+    ("queue-first", &[("timing.multi_plane", "queue"), ("host.read_priority", "true")]),
+    ("planes", &[("timing.plane_reads", "plane"), ("host.read_priority", "true")]),
+];
+
 #[test]
 fn t609_units_of_a_page_that_are_read_together_are_sensed_once() {
-    // The initial fill has put neighbouring units into one page of the one plane.
-    let together = trace("together", &[(0, "read", 0, 4096)], &[]);
-    near(&together, "host.read.latency_us.max", T_R + TRANSFER);
-    let three = trace("three-units", &[(0, "read", 1024, 3072)], &[]);
-    near(&three, "host.read.latency_us.max", T_R + 0.75 * TRANSFER);
-    let whole = trace("whole-page", &[(0, "read", 1024, 3072)], &[("timing.read_transfer", "page")]);
-    near(&whole, "host.read.latency_us.max", T_R + TRANSFER);
-    // Two pages are sensed one after the other, also behind other work.
-    let two = trace("two-pages", &[(0, "read", 2048, 4096)], &[]);
-    near(&two, "host.read.latency_us.max", 2.0 * (T_R + TRANSFER / 2.0));
-    let behind = trace("behind-a-read", &[(0, "read", 65_536, 1024), (1, "read", 0, 4096)], &[]);
-    near(&behind, "host.read.latency_us.max", 2.0 * T_R + 1.25 * TRANSFER - 1.0);
+    for (way, sets) in READS {
+        let longest = |name: &str, reads: &[(u64, &str, u64, u32)], expected: f64, more: &[(&str, &str)]| {
+            let found = trace(&format!("{name}-{way}"), reads, &[sets, more].concat());
+            near(&found, "host.read.latency_us.max", expected);
+        };
+        // The initial fill has put neighbouring units into one page of the one plane.
+        longest("together", &[(0, "read", 0, 4096)], T_R + TRANSFER, &[]);
+        longest("three", &[(0, "read", 1024, 3072)], T_R + 0.75 * TRANSFER, &[]);
+        let whole = [("timing.read_transfer", "page")];
+        longest("whole", &[(0, "read", 1024, 3072)], T_R + TRANSFER, &whole);
+        // Two pages are sensed one after the other, also behind other work.
+        longest("two", &[(0, "read", 2048, 4096)], 2.0 * (T_R + TRANSFER / 2.0), &[]);
+        let behind = [(0, "read", 65_536, 1024), (1, "read", 0, 4096)];
+        longest("behind", &behind, 2.0 * T_R + 1.25 * TRANSFER - 1.0, &[]);
+        longest("behind-whole", &behind, 2.0 * (T_R + TRANSFER) - 1.0, &whole);
+        // Of two requests each senses its own.
+        let requests = [(0, "read", 0, 2048), (0, "read", 2048, 2048)];
+        longest("requests", &requests, 2.0 * (T_R + TRANSFER / 2.0), &[]);
+    }
+}
+
+#[test]
+fn t712_units_of_pages_of_several_planes_are_sensed_once_for_all() {
+    // Eight units are the first pages of both planes; the read before them keeps the die busy when they come.
+    let reads = [(0, "read", 65_536, 1024), (1, "read", 0, 8192)];
+    let before = T_R + TRANSFER / 4.0;
+    for (way, sets) in READS {
+        let found = trace(&format!("planes-{way}"), &reads, &[&[("geometry.planes_per_die", "2")][..], sets].concat());
+        // The second plane alone need not wait for the first read.
+        let lasts = match way {
+            "fifo" | "first" => before + 2.0 * (T_R + TRANSFER),
+            "planes" => before + T_R + TRANSFER,
+            _ => before + T_R + 2.0 * TRANSFER,
+        };
+        near(&found, "host.read.latency_us.max", lasts - 1.0);
+        if way.starts_with("queue") || way == "neighbours" {
+            near(&found, "flash.multi_plane_commands", 1.0);
+        }
+    }
+}
+
+/// What the programs of a run move, and the reads that bring it.
+#[derive(Default)]
+struct Moves {
+    /// Pages of which units are moved: whether their read is over, and when.
+    read: HashMap<PageAddress, Option<Time>>,
+    programs: HashMap<PageAddress, Vec<PageAddress>>,
+    moved: usize,
+}
+
+impl Observer for Moves {
+    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
+        let geometry = array.config().geometry;
+        if command.takes_any_version() {
+            self.read.insert(geometry.page_of_unit(command.target), None);
+        }
+        if command.op == FlashOp::Program {
+            let source = |nth| match array.staged_unit(command, nth)?.source {
+                UnitSource::Copied(from) => Some(geometry.page_of_unit(from)),
+                UnitSource::Host | UnitSource::Padding => None,
+            };
+            self.programs.insert(command.target, (0..4).filter_map(source).collect());
+        }
+    }
+
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        if command.takes_any_version() {
+            let page = PageAddress::new(command.target.block, command.target.page / 4 * 4);
+            self.read.insert(page, Some(end));
+        }
+        if command.op == FlashOp::Program {
+            for source in self.programs.remove(&command.target).unwrap_or_default() {
+                let read = self.read.get(&source).copied().flatten();
+                assert!(read.is_some_and(|read| read <= start), "{command:?} is before the read of {source:?}");
+                self.moved += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn t713_units_are_moved_after_their_page_was_read() {
+    let busy = [
+        ("geometry.planes_per_die", "4"),
+        ("geometry.blocks_per_plane", "24"),
+        ("geometry.pages_per_block", "16"),
+        ("partial_erase.unit", "none"),
+        ("ftl.over_provisioning", "0.4"),
+        ("workload.requests", "8000"),
+        ("workload.footprint", "1.0"),
+        ("workload.read_fraction", "0.0"),
+        ("workload.request_bytes", "1024"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "64"),
+        ("run.warmup_requests", "0"),
+    ];
+    for multi_plane in ["off", "neighbours", "queue"] {
+        let mut seen = Moves::default();
+        let sets = [ONE_DIE, &busy, &[("timing.multi_plane", multi_plane)]].concat();
+        run_observed(&spec(&sets), 1.0, &mut seen, &mut |_| true).expect("the run ends well");
+        assert!(seen.moved > 2_000, "{multi_plane}: {}", seen.moved);
+    }
 }

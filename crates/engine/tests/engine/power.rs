@@ -197,15 +197,18 @@ impl<'a> OftenCut<'a> {
 /// Fails if two pages carry one number of a program. A start takes the page with the largest number for the one programmed
 /// last, so with two of them it may trust the one that was cut.
 fn numbered_apart(array: &NandArray) -> Result<(), String> {
-    let Geometry { pages_per_block, .. } = array.config().geometry;
-    let blocks = (0..array.config().geometry.blocks()).map(BlockId);
+    let geometry = &array.config().geometry;
+    let Geometry { pages_per_block, .. } = *geometry;
+    let blocks = (0..geometry.blocks()).map(BlockId);
     let pages = blocks.flat_map(|block| (0..pages_per_block).map(move |page| PageAddress::new(block, page)));
     let number = |page| match array.spare_area(page) {
-        SpareArea::Written(entry) if entry.programmed > 0 => Some((entry.programmed, page)),
+        SpareArea::Written(entry) if entry.programmed > 0 => Some((entry.programmed, geometry.page_of_unit(page))),
         SpareArea::Written(_) | SpareArea::Blank | SpareArea::Unreadable => None,
     };
     let mut numbers: Vec<(u64, PageAddress)> = pages.filter_map(number).collect();
     numbers.sort_unstable();
+    // Mapping units of one page share the number of its program.
+    numbers.dedup();
     match numbers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some([(number, page), (_, other)]) => Err(format!("program {number} wrote {page:?} and {other:?}")),
         _ => Ok(()),

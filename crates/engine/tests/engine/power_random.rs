@@ -11,9 +11,10 @@ use pumice_workload::RandomStream;
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
 use crate::power_pairs::{PAGES_DIFFER, PROGRAMS_SUSPENDED};
+use crate::support::accepts;
 use crate::{
     power_blocks, power_erases, power_handles, power_host, power_map, power_pairs, power_planes, power_protection,
-    power_sub_blocks, power_wear, power_zones,
+    power_sub_blocks, power_units, power_wear, power_zones,
 };
 
 /// Cuts without a word from the environment.
@@ -39,6 +40,9 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("controller.cores", &["1", "3"]),
     ("power.torn", TornKind::NAMES),
 ];
+
+/// The map's unit is a quarter of a page.
+const MAPPED_IN_UNITS: &[(&str, &str)] = &[("ftl.map_unit_bytes", "1024"), ("timing.copyback", "false")];
 
 /// Zoned devices have zones to spare: where each of many cuts takes some, and the erases of a reset wait for idle dies,
 /// few zones are used up.
@@ -70,7 +74,7 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_planes::devices().into_iter().chain(power_map::devices()).chain(power_handles::devices()));
     all.extend(power_wear::devices());
     all.extend(power_pairs::devices());
-    all.extend(power_zones::devices());
+    all.extend(power_zones::devices().into_iter().chain(power_units::devices()));
     all.retain(is_wanted);
     assert!(!all.is_empty(), "PUMICE_POWER_LAYER names a layer");
     all
@@ -101,6 +105,10 @@ impl RandomCuts {
         sets.extend((draw(2) == 1 && !has_layers).then_some(PAGES_DIFFER).into_iter().flatten().copied());
         sets.extend(PROGRAMS_SUSPENDED.get(draw(4)).copied().into_iter().flatten().copied());
         sets.extend(is_of("zns", kind).then_some(SPARE_ZONES));
+        let in_units = [&sets[..], MAPPED_IN_UNITS].concat();
+        if draw(4) == 0 && accepts(&in_units).is_ok() {
+            sets = in_units;
+        }
         let seed = self.random.below(1 << 32).to_string();
         sets.push(("seed", &seed));
         let met = catch_unwind(AssertUnwindSafe(|| cut_as_drawn(&sets)));

@@ -32,6 +32,8 @@ pub struct Plan {
     pub units: Vec<PageUnit>,
     /// The page in which a unit of the host is now, as its first of the host, and which waits for more of them.
     pub gathers: Option<PageAddress>,
+    /// The number of the write that is planned, if the device may lose power and a unit of the host goes into a page.
+    pub write_number: u64,
     completion: Completion,
     /// The most commands; no limit if absent.
     limit: Option<usize>,
@@ -55,6 +57,7 @@ impl Plan {
         self.contents.clear();
         self.units.clear();
         self.gathers = None;
+        self.write_number = 0;
         self.completion = Completion::Last;
     }
 

@@ -15,6 +15,9 @@ use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::{EraseUnit, InitialKeys};
 
+/// Bytes of a spare area for each further mapping unit of its page: the logical unit, and the number of its write.
+const UNIT_BYTES: u32 = 4 + 6;
+
 /// The part of a spec that a layer may know.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerSpec<'a> {
@@ -55,10 +58,11 @@ impl LayerSpec<'_> {
     /// # Errors
     /// What is needed, and what there is.
     pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), String> {
-        let (recovery, bytes) = (self.shared.recovery, self.chip.geometry.spare_bytes);
+        let (recovery, units) = (self.shared.recovery, u32::from(self.chip.units.per_page));
+        let bytes = self.chip.page_spare_bytes();
         let erase = &self.chip.erase;
         let remembers = erase.memory_in_spare && erase.scheme.memory() != SchemeMemory::Nothing;
-        let needed = needed + u32::from(remembers);
+        let needed = needed + u32::from(remembers) + (units - 1) * UNIT_BYTES;
         if recovery == Recovery::Off || bytes >= needed {
             return Ok(());
         }

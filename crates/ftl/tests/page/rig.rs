@@ -41,6 +41,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         wear_leveling: WearLeveling::NONE,
         log: None,
         trims: None,
+        recovers: false,
         blank_blocks: 0,
         reuses_open_blocks: false,
         erases_together: false,

@@ -25,7 +25,7 @@ choice! {
 }
 
 /// Numbers take 48 bits.
-const MARK_AT: u32 = 48;
+pub(super) const MARK_AT: u32 = 48;
 
 /// What a device keeps that may lose power.
 #[derive(Clone, Serialize, Deserialize)]
@@ -218,6 +218,14 @@ impl NandArray {
         }
     }
 
+    /// Notes the numbers of the write and, with its mark, of the program of what a page or unit holds.
+    pub(super) fn set_numbers(&mut self, page: PageAddress, [written, programmed]: [u64; 2]) {
+        let column = self.column(page);
+        if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
+            (power.written[column], power.programmed[column]) = (written, programmed);
+        }
+    }
+
     /// Power is cut: what was to be programmed is gone with the controller, but for the commands that are torn.
     pub fn forget_staged(&mut self, torn: &[FlashCommand]) {
         if let Some(power) = &mut self.power {
@@ -289,11 +297,13 @@ impl NandArray {
         }
         // It is stored as if it had ended, and marked as what cannot be trusted.
         self.execute(command)?;
-        self.note_corrupt(page, left == Torn::Mixed);
-        if let Some(power) = &mut self.power {
-            power.torn.insert(page);
-            let kind = if left == Torn::Mixed { &mut power.unreadable } else { &mut power.fading };
-            kind.insert(page);
+        for unit in self.units_of(page) {
+            self.note_corrupt(unit, left == Torn::Mixed);
+            if let Some(power) = &mut self.power {
+                power.torn.insert(unit);
+                let kind = if left == Torn::Mixed { &mut power.unreadable } else { &mut power.fading };
+                kind.insert(unit);
+            }
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 use pumice_types::{FlashCommand, PageAddress, PageUnit, UnitSource, bits};
 
 use super::NandArray;
+use super::power::MARK_AT;
 
 impl NandArray {
     /// Keeps what a program will put into the units of its page until it has ended, and returns the number that the
@@ -20,22 +21,35 @@ impl NandArray {
         self.staged.unit(command.units(), nth)
     }
 
+    /// Power is cut: what programs were to put into units is gone with the controller.
+    pub fn forget_units(&mut self) {
+        self.staged.clear();
+    }
+
+    /// The units of the page that begins with this one.
+    pub(crate) fn units_of(&self, page: PageAddress) -> impl Iterator<Item = PageAddress> + use<> {
+        (0..self.config.geometry.units_per_page).map(move |nth| PageAddress::new(page.block, page.page + nth))
+    }
+
     /// Stores the units of a page. Those that are moved keep their version, and that they are corrupt.
     #[inline(never)]
     pub(super) fn program_units(&mut self, command: &FlashCommand) {
         let (list, units) = (command.units(), self.config.geometry.units_per_page);
         let first = command.target;
+        let programmed = command.number() | u64::from(command.mark.0) << MARK_AT;
         for nth in 0..units {
             let place = PageAddress::new(first.block, first.page + nth);
             match self.staged.unit(list, usize::from(nth)) {
-                Some(PageUnit { lpn, version, source: UnitSource::Host }) => {
+                Some(PageUnit { lpn, version, source: UnitSource::Host, written }) => {
                     self.store(place, lpn, version, command.sequence);
                     self.note_corrupt(place, false);
+                    self.set_numbers(place, [written, programmed]);
                 }
                 Some(PageUnit { source: UnitSource::Copied(from), .. }) => {
                     let content = self.page_content(from);
                     self.store(place, content.lpn, content.version, command.sequence);
                     self.note_corrupt(place, content.corrupt);
+                    self.set_numbers(place, [self.write_number(from), programmed]);
                 }
                 Some(PageUnit { source: UnitSource::Padding, .. }) | None => {}
             }

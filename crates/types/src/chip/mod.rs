@@ -84,6 +84,11 @@ impl ChipKeys {
         geometry.spare_bytes /= u32::from(per_page);
     }
 
+    /// Spare bytes of a page, whatever units it has.
+    pub fn page_spare_bytes(&self) -> u32 {
+        self.geometry.spare_bytes * u32::from(self.units.per_page) + self.units.spare_left
+    }
+
     /// The device's shape at a scale: see [`GeometryKeys::scaled`].
     ///
     /// # Errors

@@ -135,7 +135,7 @@ impl ChipKeys {
     pub fn flash_timing(&self, tree: PbTree, program_factor: f64) -> FlashTiming {
         let (timing, geometry) = (&self.timing, &self.geometry);
         let units = u32::from(self.units.per_page);
-        let spare_bytes = geometry.spare_bytes * units + self.units.spare_left;
+        let spare_bytes = self.page_spare_bytes();
         FlashTiming {
             pages: self.page_times(program_factor),
             t_bers: Time::from_us(timing.t_bers_us),

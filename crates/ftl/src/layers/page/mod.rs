@@ -192,6 +192,7 @@ impl PageFtl {
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
         self.write_down_before_erase(plan);
+        self.force_out_before_erase(block, plan);
         let first = plan.commands.len();
         match &self.config.units.neighbours {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
@@ -260,7 +261,8 @@ impl PageFtl {
         self.proofs.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
-        if let Some(old) = self.find(lpn) {
+        let old = self.find(lpn);
+        if let Some(old) = old {
             self.invalidate(old);
         }
         self.place(lpn, target, plane);
@@ -269,6 +271,9 @@ impl PageFtl {
         let first = plan.commands.len();
         program(target, sequence, plan);
         self.gather(plane, first, plan);
+        if self.config.recovers {
+            self.note_replaced(old, target);
+        }
         self.end_page(plane, stream, target.page, plan);
         if let Some(free) = free_before {
             let taken = free - self.free_units(plane);

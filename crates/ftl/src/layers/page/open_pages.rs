@@ -7,7 +7,9 @@
 //!
 //! A unit of the host that gathers is in RAM. A unit that is moved still lies where it comes from: the erase of its block
 //! waits for the program of the page that it goes to. So a power cut takes nothing that was programmed before. A block
-//! whose erase waits counts as free; if it is needed, the page that its erase waits for is forced out.
+//! whose erase waits counts as free; if it is needed, the page that its erase waits for is forced out. On a device that
+//! may lose power no erase waits so: the page is forced out first, and so is one with a newer copy of what the block holds,
+//! because RAM loses that in a cut.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +54,8 @@ struct OpenPage {
     sequence: u32,
     mark: SpareMark,
     units: Vec<PageUnit>,
+    /// Blocks that hold what units of the host replace. A device that may lose power does not erase them before.
+    replaces: Vec<BlockId>,
 }
 
 impl OpenPage {
@@ -61,7 +65,7 @@ impl OpenPage {
 
     fn takes_from(&self, block: BlockId) -> bool {
         let comes_from = |unit: &PageUnit| matches!(unit.source, UnitSource::Copied(from) if from.block == block);
-        self.units.iter().any(comes_from)
+        self.replaces.contains(&block) || self.units.iter().any(comes_from)
     }
 }
 
@@ -110,13 +114,13 @@ impl OpenPages {
             match command.op {
                 FlashOp::Program => {
                     let (lpn, version) = (command.lpn, command.version);
-                    let unit = PageUnit { lpn, version, source: UnitSource::Host };
+                    let unit = PageUnit { lpn, version, source: UnitSource::Host, written: plan.write_number };
                     programmed = self.add(plane, &command, unit, plan).or(programmed);
                 }
                 FlashOp::Copy => {
                     self.read_source(plane, &command, plan);
                     let source = UnitSource::Copied(command.source);
-                    let unit = PageUnit { lpn: command.lpn, version: 0, source };
+                    let unit = PageUnit { lpn: command.lpn, version: 0, source, written: 0 };
                     programmed = self.add(plane, &command, unit, plan).or(programmed);
                 }
                 FlashOp::Erase => self.erase(plane, command, plan),
@@ -134,6 +138,19 @@ impl OpenPages {
                 None => plan.complete_here(),
             }
         }
+    }
+
+    /// Notes that the unit which came last, into a place, replaces what a block holds.
+    fn note_replaced(&mut self, place: PageAddress, plane: PlaneId, block: BlockId) {
+        let first = self.geometry.page_of_unit(place);
+        let page = self.planes[plane.index()].open.iter_mut().find(|page| page.first == first);
+        page.into_iter().for_each(|page| page.replaces.push(block));
+    }
+
+    /// A page of any plane that the erase of a block waits for: its plane, and its number there.
+    fn awaited(&self, block: BlockId) -> Option<(PlaneId, usize)> {
+        let nth = |pages: &PlanePages| pages.open.iter().position(|page| page.takes_from(block));
+        self.planes.iter().enumerate().find_map(|(plane, pages)| Some((PlaneId(plane as u32), nth(pages)?)))
     }
 
     /// Reads the page that a unit comes from, unless it was just read for another one.
@@ -174,7 +191,7 @@ impl OpenPages {
         let state = &mut self.planes[plane.index()];
         let mut page = state.open.swap_remove(nth);
         let hosts = page.has_hosts();
-        let PageUnit { lpn, version, source } = page.units[0];
+        let PageUnit { lpn, version, source, .. } = page.units[0];
         page.units.resize(usize::from(self.geometry.units_per_page), PageUnit::PADDING);
         let command = match source {
             UnitSource::Copied(source) if !hosts => FlashCommand::moved(source, page.first, lpn, 0, page.sequence),
@@ -188,6 +205,7 @@ impl OpenPages {
             plan.gathers = None;
         }
         page.units.clear();
+        page.replaces.clear();
         self.unused.push(page);
         let mut held = 0;
         while let Some(&block) = state.held.get(held) {
@@ -259,6 +277,37 @@ impl PageFtl {
         }
     }
 
+    /// Notes where the old copy of a unit is that the host has just written to a place, if the device may lose power: until
+    /// the new one is programmed, nothing may take the old one away.
+    #[inline(never)]
+    pub(in crate::layers::page) fn note_replaced(&mut self, old: Option<PageAddress>, place: PageAddress) {
+        let (recovers, plane) = (self.config.recovers, self.config.geometry.plane_of(place.block));
+        if let (true, Some(gathering), Some(old)) = (recovers, &mut self.gathering, old) {
+            gathering.note_replaced(place, plane, old.block);
+        }
+    }
+
+    /// Before an erase on a device that may lose power: programs the pages of all planes that it has to wait for. So what
+    /// counts as free is erased, and a recovery finds as many blank blocks as it needs.
+    pub(in crate::layers::page) fn force_out_before_erase(&mut self, block: BlockId, plan: &mut Plan) {
+        if !self.config.recovers {
+            return;
+        }
+        while let Some((plane, nth)) = self.gathering.as_ref().and_then(|gathering| gathering.awaited(block)) {
+            self.close_page(plane, nth, plan);
+        }
+    }
+
+    /// Programs all pages that gather units, also those that are only moved.
+    pub(in crate::layers::page) fn close_pages(&mut self, plan: &mut Plan) {
+        for plane in (0..self.config.geometry.planes()).map(PlaneId) {
+            let gathers = |gathering: &OpenPages| !gathering.planes[plane.index()].open.is_empty();
+            while self.gathering.as_deref().is_some_and(gathers) {
+                self.close_page(plane, 0, plan);
+            }
+        }
+    }
+
     /// Forces the pages out that the erase of a block waits for.
     #[inline(never)]
     fn force_out_for(&mut self, block: BlockId, plan: &mut Plan) {
@@ -317,7 +366,10 @@ impl GatheredUnits for PageFtl {
         let Some(place) = self.find(lpn) else { return Ok(()) };
         let geometry = self.config.geometry;
         let page = geometry.page_of_unit(place);
-        if let Some(at) = self.force_out(geometry.plane_of(place.block), |first| first == page, plan)? {
+        let forced = self.force_out(geometry.plane_of(place.block), |first| first == page, plan)?;
+        // It may be on its way already: the page was full, or an erase behind the write has forced it out.
+        let is_its = |command: &FlashCommand| command.op == FlashOp::Program && command.target == page;
+        if let Some(at) = forced.or_else(|| plan.commands.iter().rposition(is_its)) {
             plan.complete_at(at);
         }
         Ok(())

@@ -70,13 +70,12 @@ impl PageFtl {
         let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config) };
         let mut kept: Vec<Lpn> = unproven.iter().flatten().flat_map(|last| void.with(last.entry.lpn)).collect();
         kept.sort_unstable();
-        for last in unproven.into_iter().flatten() {
+        for mut lasts in unproven {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
-            if ftl.find(last.entry.lpn) == Some(last.page) && !is_left {
-                ftl.move_unproven(last, &kept, &survey, restart.plan)?;
-                counts.moved_pages += 1;
-            }
+            lasts.retain(|last| ftl.find(last.entry.lpn) == Some(last.page) && !is_left);
+            ftl.move_unproven(&lasts, &kept, &survey, restart.plan)?;
+            counts.moved_pages += lasts.len() as u64;
         }
         if RecoveryFault::MovesNotDone.is_on() {
             restart.plan.clear();
@@ -85,6 +84,7 @@ impl PageFtl {
         for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
             ftl.restore_room(plane, restart.plan)?;
         }
+        ftl.close_pages(restart.plan);
         ftl.write_map_anew(restart.plan)?;
         ftl.set_blank_aside();
         Ok((ftl, counts))
@@ -181,39 +181,64 @@ impl PageFtl {
         free.is_some()
     }
 
-    /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
-    /// left, because the power was cut again and again, the page goes into a block that no next start needs. If there
-    /// is none of those either, it goes behind everything in its own block; the first blank page there may have been
-    /// cut without a trace.
+    /// Copies a page whose program may not have ended, or its units that count, into a blank block, which is erased
+    /// first. If the plane has none left, because the power was cut again and again, the page goes into a block that no
+    /// next start needs. If there is none of those either, it goes behind everything in its own block; the first blank
+    /// page there may have been cut without a trace.
     fn move_unproven(
         &mut self,
-        last: ReadPage,
+        lasts: &[ReadPage],
         kept: &[Lpn],
         survey: &SpareSurvey,
         plan: &mut Plan,
     ) -> Result<(), FtlError> {
-        let ReadPage { page: source, entry } = last;
+        let Some(&ReadPage { page: source, .. }) = lasts.first() else { return Ok(()) };
         let geometry = self.config.geometry;
         let plane = geometry.plane_of(source.block);
         let stream = self.stream_of_move(source);
-        let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
+        let behind =
+            PageAddress::new(source.block, survey.end_of(source.block).saturating_add(geometry.units_per_page));
         let units = self.config.units.pages.units();
         let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
         let other = match has_blank {
             true => self.least_worn_blank(plane, survey),
-            false => survey.dispensable(&last, kept, &geometry, &self.free),
+            false => survey.dispensable(lasts, kept, (plane, &geometry), &self.free),
         };
         if let Some(block) = other {
             let taken = self.free.take_this(block, &mut self.pool);
             self.planes[plane.index()].open[stream.index()] = Some(self.begin_block(taken));
         }
-        let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages() && units == 1;
-        let next = PageAddress::new(source.block, behind.page - 1);
-        let number = self.wear_in_spare(source.block).unwrap_or_default();
-        let (target, sequence) = match stays {
-            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, number),
-            true => (behind, number),
-            false => self.next_page(plane, stream, plan)?,
+        let has_room = behind.page < self.config.data_pages();
+        let stays = !has_blank && other.is_none() && has_room && units == 1;
+        let next = PageAddress::new(source.block, behind.page - geometry.units_per_page);
+        let own = match stays {
+            _ if RecoveryFault::MovedToNextPage.is_on() && has_room => Some(next),
+            true => Some(behind),
+            false => None,
+        };
+        for (nth, last) in lasts.iter().enumerate() {
+            let own = own.map(|first| PageAddress::new(first.block, first.page + nth as u16));
+            self.move_one(last, own, (plane, stream), plan)?;
+        }
+        self.close_pages(plan);
+        if own.is_some() {
+            self.count_anew(source.block);
+        }
+        Ok(())
+    }
+
+    /// Copies a page to a place in its own block, or else to the next one of a stream.
+    fn move_one(
+        &mut self,
+        last: &ReadPage,
+        own: Option<PageAddress>,
+        (plane, stream): (PlaneId, WriteStream),
+        plan: &mut Plan,
+    ) -> Result<(), FtlError> {
+        let ReadPage { page: source, entry } = *last;
+        let (target, sequence) = match own {
+            Some(place) => (place, self.wear_in_spare(source.block).unwrap_or_default()),
+            None => self.next_page(plane, stream, plan)?,
         };
         if !RecoveryFault::MovesTrustBlank.is_on() {
             self.proofs.prove(target.block, plan);
@@ -221,11 +246,11 @@ impl PageFtl {
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
-        let mark = if target.block == source.block { entry.mark } else { self.config.hot_cold.mark(stream) };
+        let mark = if own.is_some() { entry.mark } else { self.config.hot_cold.mark(stream) };
+        let first = plan.commands.len();
         plan.push(FlashCommand::copy(source, target, entry.lpn, sequence).with_mark(mark));
-        if target.block == source.block {
-            self.count_anew(source.block);
-        } else {
+        self.gather(plane, first, plan);
+        if own.is_none() {
             self.end_page(plane, stream, target.page, plan);
         }
         Ok(())

@@ -83,6 +83,7 @@ impl SpareSurvey {
                 }
             }
             let end = spares.iter().rposition(|&spare| spare != SpareArea::Blank).map_or(0, |last| last + 1);
+            let end = end.next_multiple_of(usize::from(geometry.units_per_page));
             survey.blocks.push((block, survey.found.len(), end as u16));
         }
         survey
@@ -108,26 +109,33 @@ impl SpareSurvey {
         of_plane.filter(|&&(block, ..)| maps.valid_pages(block) == 0).count()
     }
 
-    /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
-    /// copy of a page in `kept`, which are those that nothing proves and what depends on them, in order. One of `last` itself may go if there is another:
-    /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
+    /// A free block of a plane that can be erased before anything is copied: one that holds no copy of a page in `kept`,
+    /// which are those that nothing proves and what depends on them, in order. One of `lasts` itself, what the plane has
+    /// programmed last, may go if there is another: either that program was cut, and then no erase of its plane, or it is
+    /// sound.
     pub(super) fn dispensable(
         &self,
-        last: &ReadPage,
+        lasts: &[ReadPage],
         kept: &[Lpn],
-        geometry: &Geometry,
+        (plane, geometry): (PlaneId, &Geometry),
         free: &FreeUnits,
     ) -> Option<BlockId> {
-        let plane = geometry.plane_of(last.page.block);
         let is_copy = |found: &&ReadPage| {
-            (found.entry.lpn, found.entry.written) == (last.entry.lpn, last.entry.written) && found.page != last.page
+            let of = |last: &ReadPage| {
+                let same_data = (found.entry.lpn, found.entry.written) == (last.entry.lpn, last.entry.written);
+                same_data && found.page != last.page
+            };
+            lasts.iter().any(of)
         };
-        let copies: Vec<BlockId> = self.found.iter().filter(is_copy).map(|found| found.page.block).collect();
-        let has_other = |block| copies.iter().any(|&copy| copy != block && geometry.plane_of(copy) == plane);
+        let copies: Vec<&ReadPage> = self.found.iter().filter(is_copy).collect();
+        let has_other = |lpn: Lpn, block| {
+            let is_other = |copy: BlockId| copy != block && geometry.plane_of(copy) == plane;
+            copies.iter().any(|copy| copy.entry.lpn == lpn && is_other(copy.page.block))
+        };
         let mut first = 0;
         self.blocks.iter().find_map(|&(block, end, _)| {
             let pages = &self.found[std::mem::replace(&mut first, end)..end];
-            let may_go = |lpn: Lpn| kept.binary_search(&lpn).is_err() || lpn == last.entry.lpn && has_other(block);
+            let may_go = |lpn: Lpn| kept.binary_search(&lpn).is_err() || has_other(lpn, block);
             let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
             (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
         })
@@ -149,9 +157,10 @@ impl SpareSurvey {
         CurrentPages { found: &self.found, numbers }
     }
 
-    /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill. None
-    /// where that is the summary of a block, or a page of the map: whatever becomes of it, no data depends on it.
-    pub(super) fn last_of_planes(&self, config: &PageConfig) -> Vec<Option<ReadPage>> {
+    /// What the program of each plane has stored that was the last, as far as it can be read; not the initial fill: a page,
+    /// or the mapping units of one. Nothing where that is the summary of a block, or a page of the map: whatever becomes of
+    /// it, no data depends on it.
+    pub(super) fn last_of_planes(&self, config: &PageConfig) -> Vec<Vec<ReadPage>> {
         let geometry = &config.geometry;
         let mut last: Vec<Option<ReadPage>> = vec![None; geometry.planes() as usize];
         for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
@@ -166,7 +175,19 @@ impl SpareSurvey {
                 *last = None;
             }
         }
-        last.into_iter().map(|last| last.filter(|last| !config.is_translation_page(last.entry.lpn))).collect()
+        let is_data = |last: &ReadPage| !config.is_translation_page(last.entry.lpn);
+        last.into_iter().map(|last| last.filter(is_data).map_or(Vec::new(), |last| self.stored_with(last))).collect()
+    }
+}
+
+impl SpareSurvey {
+    /// What one program has stored with a page: the page itself, or all mapping units of its page.
+    fn stored_with(&self, last: ReadPage) -> Vec<ReadPage> {
+        let place = |found: &ReadPage| (found.page.block, found.page.page);
+        let at = self.found.partition_point(|found| place(found) < place(&last));
+        let is_with =
+            |found: &&ReadPage| (found.page.block, found.entry.programmed) == (last.page.block, last.entry.programmed);
+        self.found[at..].iter().take_while(is_with).copied().collect()
     }
 }
 

@@ -148,6 +148,8 @@ pub struct PageConfig {
     pub log: Option<LogShape>,
     /// The pages that say what is trimmed, if the device recovers from spare areas.
     pub trims: Option<TrimShape>,
+    /// Power may be cut.
+    pub recovers: bool,
     /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
     pub blank_blocks: u32,
     /// After a power cut, blocks that were being written are written further. Needs whole blocks, and a device that

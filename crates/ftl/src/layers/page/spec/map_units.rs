@@ -1,10 +1,9 @@
 //! Mapping units that are smaller than a page: how many a page has, and what does not go together with them.
 
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::suspension::ProgramSuspension;
-use pumice_types::{ChipKeys, PageAddress, PlaneReads, ReadTransfer};
+use pumice_types::{ChipKeys, PageAddress, ReadTransfer};
 
-use super::page_spec::PageKeys;
+use super::page_spec::{Leveling, PageKeys};
 use crate::layers::page::EraseGroup;
 use crate::plan::EraseUnit;
 use crate::seam::{LayerSpec, MapPlace, Recovery};
@@ -51,24 +50,22 @@ pub(super) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 
 /// Refuses what is not there for units.
 fn check_companions(spec: &LayerSpec, keys: &PageKeys, what: String) -> Result<(), String> {
-    let chip = spec.chip;
+    let (chip, recovery) = (spec.chip, spec.shared.recovery);
+    let recovers = recovery != Recovery::Off;
+    let may_recover = matches!(recovery, Recovery::Off | Recovery::Scan);
     needs(
         what,
         [
             (chip.timing.copyback, "timing.copyback = false", "true".into()),
-            (
-                chip.timing.plane_reads != PlaneReads::Die,
-                "timing.plane_reads = \"die\"",
-                quoted(chip.timing.plane_reads),
-            ),
-            (
-                chip.program.suspension != ProgramSuspension::Off,
-                "program.suspension = \"off\"",
-                quoted(chip.program.suspension),
-            ),
             (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
             (keys.erase_group != EraseGroup::Plane, "ftl.erase_group = \"plane\"", quoted(keys.erase_group)),
-            (spec.shared.recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(spec.shared.recovery)),
+            (!may_recover, "ftl.recovery = \"off\" | \"scan\"", quoted(recovery)),
+            (
+                recovers && keys.wear_leveling != Leveling::None,
+                "ftl.wear_leveling = \"none\" with ftl.recovery",
+                quoted(keys.wear_leveling),
+            ),
+            (recovers && keys.handles.is_some(), "no ftl.handles with ftl.recovery", "some".into()),
             (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
         ],
     )

@@ -138,6 +138,7 @@ pub(in crate::layers::page) fn config(parts: &LayerParts, keys: &PageKeys) -> Pa
         log: (spec.shared.recovery == Recovery::Checkpoint)
             .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages))),
         trims: trim_shape(spec, keys, user_pages),
+        recovers: spec.shared.recovery != Recovery::Off,
         blank_blocks: blank_blocks(spec, keys),
         reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
@@ -196,6 +197,10 @@ pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
 
 /// The pages that say what is trimmed, behind those of a map in flash and the logical page that stands for all summaries.
 pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+    // Pages of mapping units tell of no trims: these are refused.
+    if spec.chip.units.per_page > 1 {
+        return None;
+    }
     let summaries = match spec.shared.recovery {
         Recovery::Off | Recovery::Checkpoint => return None,
         Recovery::Scan => 0,
@@ -210,6 +215,16 @@ pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> 
 fn trim_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     let pages = spec.blocks_per_plane() * u32::from(spec.chip.geometry.pages_per_block);
     trim_shape(spec, keys, pages).map_or(0, |trims| (trims.pages() + 2) / u32::from(data_pages(spec)))
+}
+
+/// Blocks of a plane that padding fills where every block that is reclaimed forces a page of mapping units out.
+fn padding_blocks(spec: &LayerSpec) -> u32 {
+    let chip = spec.chip;
+    let padding = match spec.shared.recovery {
+        Recovery::Off => 0,
+        Recovery::Scan | Recovery::Summary | Recovery::Checkpoint => u32::from(chip.units.per_page) - 1,
+    };
+    (spec.blocks_per_plane() * padding).div_ceil(u32::from(chip.geometry.pages_per_block))
 }
 
 /// Pages of a block that take data.
@@ -303,7 +318,7 @@ pub(in crate::layers::page) fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
-    let own = log + trim_blocks(spec, keys);
+    let own = log + trim_blocks(spec, keys) + padding_blocks(spec);
     spec.gc_start_blocks() + open + blank_blocks(spec, keys) + own + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
