@@ -238,7 +238,8 @@ def _reads_that_meet_an_erase(document: Document, erases: float, reads: float) -
 def nothing_reclaimed(document: Document) -> str | None:
     """A run with writes that ended before space had to be reclaimed."""
     written = number(document, "flash.programs.host") or 0
-    if not written or number(document, "gc.invocations") != 0:
+    reclaimed = number(document, "gc.reclaimed_blocks") or 0
+    if not written or number(document, "gc.invocations") != 0 or reclaimed:
         return None
     return (
         "space was never reclaimed: the run shows a device with free blocks, not one in its steady state; set"

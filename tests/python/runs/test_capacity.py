@@ -117,6 +117,8 @@ def test_the_bare_command_runs_a_drive(command: Command) -> None:
     assert time.perf_counter() - begun < 20, "about a second on a machine that does nothing else"
     found = json.loads(done.stdout)
     assert "this runs --preset client-tlc-240g --capacity 16g" in done.stderr
-    assert 4.1 < found["write_amplification"] < 6.0, "4.12 by the closed form without blocks kept open or free"
-    assert 100 < found["host"]["read"]["latency_us"]["mean"] < 1000
-    assert 500 < found["host"]["write"]["latency_us"]["mean"] < 1000
+    assert 4.1 < found["write_amplification"] < 5.0, "4.12 by the closed form without blocks kept open or free"
+    units, writes = found["flash"]["units"]["host"], found["host"]["write"]["requests"]
+    assert units == pytest.approx(writes, rel=0.01), "the map's unit is what is written"
+    assert 100 < found["host"]["read"]["latency_us"]["mean"] < 300
+    assert 7 < found["host"]["write"]["latency_us"]["mean"] < 20, "4 KiB on the link: a write is done in RAM"
