@@ -123,49 +123,61 @@ fn t057_what_starts_and_ends_together_is_one_command_of_several_planes_and_the_n
     assert!(found.broken.is_some(), "one plane reads one page at a time");
 }
 
-#[test]
-fn t056_a_program_of_units_has_a_record_of_each_before_it_and_is_held_to_them() {
-    let units = LogHeader { units_per_page: 4, multi_plane: false, copyback: false, ..header() };
-    let unit = |nth: u16, lpn: u32, source| {
-        let place = PageAddress::new(BlockId(1), nth);
-        LogRecord::Unit { place, unit: PageUnit { lpn: Lpn(lpn), version: 3, source, written: 0 } }
-    };
+/// A device whose page is four mapping units.
+fn header_of_units() -> LogHeader {
+    LogHeader { units_per_page: 4, copyback: false, ..header() }
+}
+
+/// What a log says of a unit of the first page of block 1.
+fn unit(nth: u16, lpn: u32, source: UnitSource) -> LogRecord {
+    let place = PageAddress::new(BlockId(1), nth);
+    LogRecord::Unit { place, unit: PageUnit { lpn: Lpn(lpn), version: 3, source, written: 0 } }
+}
+
+/// A unit of the host, one that is moved, and padding; and the program of their page.
+fn told() -> [LogRecord; 5] {
     let moved = UnitSource::Copied(PageAddress::new(BlockId(0), 2));
-    let told = [
-        unit(0, 9, UnitSource::Host),
-        unit(1, 2, moved),
-        unit(2, 0, UnitSource::Padding),
-        unit(3, 0, UnitSource::Padding),
-    ];
+    let [third, fourth] = [2, 3].map(|nth| unit(nth, 0, UnitSource::Padding));
     let program = command(FlashOp::Program, 1, 0, 9, [0, 10]);
-    let read = |page: u16, lpn: u32, version: u8, times| match command(FlashOp::Read, 1, page, lpn, times) {
-        LogRecord::Command { start, end, mut command } => {
-            command.version = version;
-            LogRecord::Command { start, end, command }
-        }
-        other => other,
+    [unit(0, 9, UnitSource::Host), unit(1, 2, moved), third, fourth, program]
+}
+
+fn replayed_units(records: &[LogRecord]) -> Result<Verification, String> {
+    replayed(&header_of_units(), &[&[fill(0, [0, 1], 8)], records].concat())
+}
+
+#[test]
+fn t056_a_program_of_units_is_held_to_the_records_of_them() {
+    let read = |page: u16, lpn: u32, version: u8| {
+        let mut command = FlashCommand::raw(FlashOp::Read, Cause::Host, PageAddress::new(BlockId(1), page), 0);
+        (command.lpn, command.version) = (Lpn(lpn), version);
+        LogRecord::Command { start: Time(10), end: Time(20), command }
     };
-    let head = [fill(0, [0, 1], 8)];
-    let whole = |records: &[LogRecord]| replayed(&units, &[&head[..], records].concat());
     // Both units of the page are sensed together; the initial fill has version 0.
-    let good = [&told[..], &[program, read(0, 9, 3, [10, 20]), read(1, 2, 0, [10, 20])]].concat();
-    let found = whole(&good).unwrap();
+    let found = replayed_units(&[&told()[..], &[read(0, 9, 3), read(1, 2, 0)]].concat()).unwrap();
     assert_eq!((found.commands, found.broken), (3, None));
     // A read of another unit than was programmed, of padding, and a move of a unit that lies elsewhere.
-    for wrong in [read(0, 8, 3, [10, 20]), read(0, 9, 2, [10, 20]), read(2, 0, 0, [10, 20])] {
-        let found = whole(&[&told[..], &[program, wrong]].concat()).unwrap();
+    for wrong in [read(0, 8, 3), read(0, 9, 2), read(2, 0, 0)] {
+        let found = replayed_units(&[&told()[..], &[wrong]].concat()).unwrap();
         assert!(found.broken.is_some(), "{wrong:?}");
     }
-    let elsewhere = [told[0], unit(1, 5, moved), told[2], told[3], program];
-    assert!(whole(&elsewhere).unwrap().broken.is_some());
+    let mut elsewhere = told();
+    elsewhere[1] = unit(1, 5, UnitSource::Copied(PageAddress::new(BlockId(0), 2)));
+    assert!(replayed_units(&elsewhere).unwrap().broken.is_some());
+}
+
+#[test]
+fn t056_a_program_of_units_has_a_record_of_each_before_it() {
+    let told = told();
+    let read = command(FlashOp::Read, 0, 0, 0, [10, 20]);
     for (records, said) in [
-        (vec![program], "Program behind 0 records of units; its page has 4"),
-        ([&told[..2], &[program]].concat(), "Program behind 2 records of units; its page has 4"),
-        (vec![told[0], read(0, 9, 3, [10, 20])], "Read behind 1 records of units; its page has 0"),
+        (vec![told[4]], "Program behind 0 records of units; its page has 4"),
+        ([&told[..2], &told[4..]].concat(), "Program behind 2 records of units; its page has 4"),
+        (vec![told[0], read], "Read behind 1 records of units; its page has 0"),
         (vec![told[1]], "no program has block 1 page 1 as its unit 0"),
         (vec![unit(0, 0, UnitSource::Padding)], "as its unit 0"),
     ] {
-        let text = whole(&records).unwrap_err();
+        let text = replayed_units(&records).unwrap_err();
         assert!(text.contains(said), "{text}");
     }
     assert!(replayed(&header(), &told[..1]).unwrap_err().contains("as its unit 0"), "a page is a unit");
