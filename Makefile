@@ -17,23 +17,30 @@ IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
 # What the engine says that it was built from; nothing outside a clone.
 export PUMICE_COMMIT := $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
 
-# `make install PREFIX=…`: the chip library for C. Its version is that of the interface, crates/capi/include/pumice_chip.h.
-PREFIX       ?= /usr/local
+# `make install PREFIX=…`: the libraries for C. Their versions are those of the interfaces, crates/capi/include/pumice_*.h.
+# One archive holds both; each shared library exports its own functions alone.
+PREFIX         ?= /usr/local
 override PREFIX := $(abspath $(PREFIX))
-CHIP_VERSION := 1.1.0
-CHIP_MAJOR   := $(firstword $(subst ., ,$(CHIP_VERSION)))
+LIBRARIES      := chip device
+chip_VERSION   := 1.1.0
+chip_ABOUT     := A simulated NAND flash chip for the tests of firmware
+device_VERSION := 1.0.0
+device_ABOUT   := A simulated SSD inside the simulations of other programs
+MAJOR           = $(firstword $(subst ., ,$($(1)_VERSION)))
+ARCHIVE         = $(RELEASE)/libpumice_capi.a
 ifeq ($(shell uname -s),Darwin)
-CHIP_LIBRARY := libpumice_chip.$(CHIP_MAJOR).dylib
-CHIP_LINK    := libpumice_chip.dylib
-CHIP_BUILT   := libpumice_capi.dylib
-CHIP_NAME    := -Wl,-install_name,$(PREFIX)/lib/$(CHIP_LIBRARY)
-NATIVE_LIBS  := -liconv -lSystem -lc -lm
+SHARED          = libpumice_$(1).$(call MAJOR,$(1)).dylib
+LINK            = libpumice_$(1).dylib
+LINK_SHARED     = $(CC) -dynamiclib -Wl,-install_name,$(PREFIX)/lib/$(call SHARED,$(1)) -Wl,-force_load,$(ARCHIVE) \
+    -Wl,-exported_symbol,'_pumice_$(1)_*' -Wl,-dead_strip
+NATIVE_LIBS    := -liconv -lSystem -lc -lm
 else
-CHIP_LIBRARY := libpumice_chip.so.$(CHIP_MAJOR)
-CHIP_LINK    := libpumice_chip.so
-CHIP_BUILT   := libpumice_capi.so
-CHIP_NAME    := -Wl,-soname,$(CHIP_LIBRARY)
-NATIVE_LIBS  := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
+SHARED          = libpumice_$(1).so.$(call MAJOR,$(1))
+LINK            = libpumice_$(1).so
+LINK_SHARED     = echo '{ global: pumice_$(1)_*; local: *; };' > $(RELEASE)/$(1).map && \
+    $(CC) -shared -Wl,-soname,$(call SHARED,$(1)) -Wl,--version-script=$(RELEASE)/$(1).map \
+    -Wl,--whole-archive $(ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections
+NATIVE_LIBS    := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
 endif
 # `make build PGO=1`, `make dist PGO=1`: the engine is built, run by benches/training.py, and built again, optimised for
 # what it did there. llvm-profdata must be that of the compiler: another LLVM may not read its files.
@@ -54,7 +61,8 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test power lint bench clients figures generated docs fuzz miri dist install clean
+.PHONY: help build run test power lint bench clients figures generated docs fuzz miri dist install clean \
+    $(LIBRARIES:%=install-%) c-archive
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -125,15 +133,19 @@ dist: $(BIN)/maturin $(PROFILE) ## build the source distribution, this machine's
 	$(BIN)/maturin build --release --sdist $(BUILD_FOR) --interpreter $(BIN)/python --out $(DIST)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(DIST) ./papers
 
-install: ## build the chip library and put library, header and pkg-config file into PREFIX (/usr/local)
-	cargo rustc --release --locked -p pumice-capi --lib --crate-type cdylib,staticlib -- -C link-arg=$(CHIP_NAME)
+install: $(LIBRARIES:%=install-%) ## build the libraries for C (chip, device) and put them, headers and pkg-config files into PREFIX (/usr/local)
+
+c-archive:
+	cargo rustc --release --locked -p pumice-capi --lib --crate-type staticlib
+
+$(LIBRARIES:%=install-%): install-%: c-archive
 	mkdir -p '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
-	install -m 644 crates/capi/include/pumice_chip.h '$(DESTDIR)$(PREFIX)/include/pumice_chip.h'
-	install -m 755 '$(RELEASE)/$(CHIP_BUILT)' '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LIBRARY)'
-	ln -sf $(CHIP_LIBRARY) '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LINK)'
-	install -m 644 '$(RELEASE)/libpumice_capi.a' '$(DESTDIR)$(PREFIX)/lib/libpumice_chip.a'
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(CHIP_VERSION)|' -e 's|@NATIVE_LIBS@|$(NATIVE_LIBS)|' \
-	    crates/capi/pumice_chip.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/pumice_chip.pc'
+	install -m 644 crates/capi/include/pumice_$*.h '$(DESTDIR)$(PREFIX)/include/pumice_$*.h'
+	$(call LINK_SHARED,$*) $(NATIVE_LIBS) -o '$(DESTDIR)$(PREFIX)/lib/$(call SHARED,$*)'
+	ln -sf $(call SHARED,$*) '$(DESTDIR)$(PREFIX)/lib/$(call LINK,$*)'
+	install -m 644 '$(ARCHIVE)' '$(DESTDIR)$(PREFIX)/lib/libpumice_$*.a'
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@NAME@|pumice_$*|' -e 's|@ABOUT@|$($*_ABOUT)|' -e 's|@VERSION@|$($*_VERSION)|' \
+	    -e 's|@NATIVE_LIBS@|$(NATIVE_LIBS)|' crates/capi/pumice.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/pumice_$*.pc'
 
 clean: ## remove everything that was built or simulated
 	rm -rf $(VENV) out target $(DIST)

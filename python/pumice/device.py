@@ -30,6 +30,9 @@ __all__ = ["Completions", "Device", "DeviceRefusal"]
 #: Status of a request that was done, and of one that the power was cut before.
 DONE, POWER_LOST = 0, 1
 
+#: Kinds of request by their numbers: those of results, and the commands of a host that knows of zones.
+DEVICE_KINDS = (*KINDS, "zone-append", "zone-open", "zone-close", "zone-finish", "zone-reset")
+
 
 @dataclass(frozen=True)
 class Completions:
@@ -38,11 +41,14 @@ class Completions:
     Attributes:
         id: what `submit` returned, uint64, one entry a request.
         at_ns: when each was done, in nanoseconds, uint64.
-        status: how each ended, uint8: 0 as it was to, 1 the power was cut first.
+        offset_bytes: the first byte of each, uint64: that of the request, or where an append was written.
+        status: how each ended, uint8: 0 as it was to, 1 the power was cut first, 0xb8 to 0xbf (NVMe's codes) what its
+            zone refused it for.
     """
 
     id: npt.NDArray[np.uint64]
     at_ns: npt.NDArray[np.uint64]
+    offset_bytes: npt.NDArray[np.uint64]
     status: npt.NDArray[np.uint8]
 
     def __len__(self) -> int:
@@ -87,12 +93,15 @@ class Device:
     def submit(
         self,
         now: int,
-        kind: Literal["read", "write", "trim", "flush"],
+        kind: Literal[
+            "read", "write", "trim", "flush", "zone-append", "zone-open", "zone-close", "zone-finish", "zone-reset"
+        ],
         offset_bytes: int = 0,
         bytes: int = 0,
         *,
         fua: bool = False,
         stream: int = 0,
+        flow: int = 0,
     ) -> int:
         """Submits a request at `now`. Returns its id: 0, 1, 2 and so on.
 
@@ -100,14 +109,15 @@ class Device:
             now: an instant, not before the drive's present.
             kind: what to do.
             offset_bytes: first byte; 0 for a flush.
-            bytes: length; 0 for a flush, and for nothing else.
+            bytes: length; 0 for a flush and for a command to a zone that is no append, and for nothing else.
             fua: a write that is to outlast a power cut once it is done.
             stream: the placement handle or stream that a write names.
+            flow: the number of the `[[workload.flow]]` that it belongs to.
         """
-        if kind not in KINDS:
-            raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(KINDS)}")
+        if kind not in DEVICE_KINDS:
+            raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(DEVICE_KINDS)}")
         try:
-            return self._device.submit(now, KINDS.index(kind), (offset_bytes, bytes), (fua, stream))
+            return self._device.submit(now, DEVICE_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow))
         except OverflowError as error:
             raise DeviceRefusal(f"a number is out of range: {error}") from None
 
@@ -120,44 +130,55 @@ class Device:
         *,
         fua: npt.ArrayLike = False,
         stream: npt.ArrayLike = 0,
+        flow: npt.ArrayLike = 0,
     ) -> int | None:
         """Submits many requests in one call. Returns the id of the first, None if there is none.
 
         Args:
             at_ns: instants, ascending, one entry a request; all others have its length, or are one value for all.
-            kind: 0 read, 1 write, 2 trim, 3 flush.
+            kind: 0 read, 1 write, 2 trim, 3 flush, 4 to 8 append to, open, close, finish and reset a zone.
             offset_bytes: first bytes.
             bytes: lengths.
             fua: writes that are to outlast a power cut once they are done.
             stream: placement handles or streams.
+            flow: numbers of flows.
 
         Raises:
             DeviceRefusal: for the first request that is refused; its text says which. Those before it are taken.
         """
         when = np.atleast_1d(_column("at_ns", at_ns, np.uint64))
         given = [("kind", kind, np.uint8), ("offset_bytes", offset_bytes, np.uint64), ("bytes", bytes, np.uint32),
-                 ("fua", fua, np.uint8), ("stream", stream, np.uint8)]  # fmt: skip
+                 ("fua", fua, np.uint8), ("stream", stream, np.uint8), ("flow", flow, np.uint8)]  # fmt: skip
         try:
-            kinds, offsets, sizes, fuas, streams = (
+            kinds, offsets, sizes, fuas, streams, flows = (
                 np.broadcast_to(_column(name, values, kind_), when.shape).tobytes() for name, values, kind_ in given
             )
         except ValueError as error:
             raise DeviceRefusal(f"columns: {error}") from None
-        return self._device.submit_many((when.tobytes(), kinds), (offsets, sizes), (fuas, streams))
+        return self._device.submit_many((when.tobytes(), kinds), (offsets, sizes), (fuas, streams, flows))
 
     def next_event(self) -> int | None:
         """When something happens next that may complete a request; None if nothing will before the next request."""
         return self._device.next_event()
 
-    def advance(self, to: int) -> Completions:
-        """Lets time pass until `to`, and no further. Returns what is done by then."""
-        self._device.advance(to)
+    def advance(self, to: int | None, wanted: int | None = None) -> Completions:
+        """Lets time pass until `to`, and no further. Returns what is done by then.
+
+        Args:
+            to: an instant; None: until nothing happens any more.
+            wanted: completions at which time stops before that.
+        """
+        try:
+            self._device.advance(to, wanted)
+        except OverflowError as error:
+            raise DeviceRefusal(f"a number is out of range: {error}") from None
         return self.take_completions()
 
     def take_completions(self) -> Completions:
         """What is done and was not returned yet."""
-        ids, times, statuses = self._device.take_completions()
-        return Completions(np.frombuffer(ids, "<u8"), np.frombuffer(times, "<u8"), np.frombuffer(statuses, np.uint8))
+        *wide, statuses = self._device.take_completions()
+        ids, times, offsets = (np.frombuffer(column, "<u8") for column in wide)
+        return Completions(ids, times, offsets, np.frombuffer(statuses, np.uint8))
 
     def cut(self, now: int) -> None:
         """Cuts the power. What is not done yet completes with status 1. Needs `ftl.recovery`."""

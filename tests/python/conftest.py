@@ -98,7 +98,7 @@ def _no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def chip_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the chip library for C was installed."""
+    """A folder into which the libraries for C were installed."""
     folder = tmp_path_factory.mktemp("prefix")
     subprocess.run(["make", "install", f"PREFIX={folder}"], cwd=REPOSITORY, check=True, capture_output=True)
     return folder
@@ -106,10 +106,11 @@ def chip_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 #: What stands in for pkg-config where it is not installed.
 PKG_CONFIG = """#!/bin/sh
+for name in "$@"; do :; done
 for option in "$@"; do
     case $option in
     --cflags) printf '%s ' -I{prefix}/include ;;
-    --libs) printf '%s ' -L{prefix}/lib -lpumice_chip ;;
+    --libs) printf '%s ' -L{prefix}/lib -l$name ;;
     --variable=libdir) printf '%s ' {prefix}/lib ;;
     esac
 done
@@ -118,7 +119,7 @@ done
 
 @pytest.fixture
 def chip_environment(chip_prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of somebody who has installed the chip library and this package."""
+    """The environment of somebody who has installed the libraries for C and this package."""
     path = [str(Path(sys.executable).parent), os.environ["PATH"]]
     if not shutil.which("pkg-config"):
         script = tmp_path_factory.mktemp("bin") / "pkg-config"

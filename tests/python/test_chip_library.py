@@ -71,12 +71,13 @@ def test_the_static_library_needs_no_other_file(chip_prefix: Path, tmp_path: Pat
     assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == SAID
 
 
-def test_the_file_of_pkg_config_has_the_version_of_the_header(chip_prefix: Path) -> None:
-    header = (chip_prefix / "include" / "pumice_chip.h").read_text()
-    code = re.search(r"#define PUMICE_CHIP_VERSION 0x([0-9a-f]{8})u", header)
+@pytest.mark.parametrize("library", ["chip", "device"])
+def test_the_file_of_pkg_config_has_the_version_of_the_header(chip_prefix: Path, library: str) -> None:
+    header = (chip_prefix / "include" / f"pumice_{library}.h").read_text()
+    code = re.search(rf"#define PUMICE_{library.upper()}_VERSION 0x([0-9a-f]{{8}})u", header)
     assert code is not None
     major, minor = int(code[1][:4], 16), int(code[1][4:], 16)
-    text = (chip_prefix / "lib" / "pkgconfig" / "pumice_chip.pc").read_text()
+    text = (chip_prefix / "lib" / "pkgconfig" / f"pumice_{library}.pc").read_text()
     assert re.search(r"^Version: (\d+\.\d+)\.\d+$", text, re.MULTILINE)[1] == f"{major}.{minor}"  # type: ignore[index]
 
 

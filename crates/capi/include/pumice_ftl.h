@@ -4,7 +4,8 @@
  * ftl.kind=plugin:NAME` runs it; docs/OWN-FTL.md leads through an example. Every flash command that it plans is checked
  * by the rules of the chip, and every page that the host reads by what the host wrote.
  *
- * Calls come one after the other for one state. Two states may be used at the same time by two threads. A call that
+ * Calls come one after the other for one state, not always from one thread. Two states may be used at the same time by
+ * two threads. A call that
  * does not return within ten seconds ends the run; `capacity`, which is called before it, has no limit. No call may
  * leave by `longjmp` or a C++ exception.
  *

@@ -6,8 +6,9 @@
  *     pumice run SPEC.toml --policy ./mine.so
  *
  * Every entry of `struct pumice_policy` below `name` is optional: pumice takes the decisions whose entry is null.
- * Calls of one run come one after the other, from one thread. Pointers to columns are valid during the call. A result
- * is the same for the same seed if the answers depend on nothing but what the calls are given and the seed.
+ * Calls of one run come one after the other, from one thread; those of a drive inside another program, from the thread
+ * that calls the drive. Pointers to columns are valid during the call. A result is the same for the same seed if the
+ * answers depend on nothing but what the calls are given and the seed.
  */
 #ifndef PUMICE_POLICY_H
 #define PUMICE_POLICY_H

@@ -5,6 +5,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::InterfaceVersion;
+
 /// Longest text of a failure, in characters.
 const FAILURE_CHARS: usize = 300;
 
@@ -49,6 +51,46 @@ pub fn check_apart(one: (*const c_void, usize), other: (*const c_void, usize)) -
     let (other_start, other_end) = (other.0 as usize, other.0 as usize + other.1);
     let is_apart = one.1 == 0 || other.1 == 0 || end <= other_start || other_end <= start;
     if is_apart { Ok(()) } else { Err("the buffers for data and spare bytes overlap".into()) }
+}
+
+/// Why the options of a caller are refused.
+pub enum BadOptions {
+    /// They are of a version that is not served.
+    Version(String),
+    /// They mean nothing.
+    Misuse(String),
+}
+
+/// The options of a caller, which begin with the version of its header and their size. What an older caller does not
+/// have is zero.
+///
+/// # Errors
+/// A null pointer, a version that `serves` does not, or fewer bytes than `oldest`, those of the first version.
+///
+/// # Safety
+/// `place` is null, or begins with two `u32`: a version, and for how many bytes it is readable. A `T` may be all zeroes.
+pub unsafe fn options<T: Copy>(
+    place: *const T,
+    header: &str,
+    serves: InterfaceVersion,
+    oldest: usize,
+) -> Result<T, BadOptions> {
+    if place.is_null() {
+        return Err(BadOptions::Misuse("options is a null pointer".into()));
+    }
+    // SAFETY: not null, and both numbers are there by the caller's promise.
+    let [version, size] = unsafe { place.cast::<[u32; 2]>().read_unaligned() };
+    serves.check(header, InterfaceVersion::from_code(version)).map_err(BadOptions::Version)?;
+    if (size as usize) < oldest {
+        let text = format!("options has {size} bytes; version {serves} has {}", size_of::<T>());
+        return Err(BadOptions::Misuse(text));
+    }
+    let mut whole = std::mem::MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller promises as many bytes as `size` says, and that the rest may be zero.
+    unsafe {
+        place.cast::<u8>().copy_to_nonoverlapping(whole.as_mut_ptr().cast(), (size as usize).min(size_of::<T>()));
+        Ok(whole.assume_init())
+    }
 }
 
 /// A text of the caller; `None` if the pointer is null.

@@ -10,6 +10,8 @@
 #[cfg(feature = "host")]
 pub mod chip;
 #[cfg(feature = "host")]
+pub mod device;
+#[cfg(feature = "host")]
 mod foreign;
 pub mod ftl;
 #[cfg(feature = "host")]

@@ -4,6 +4,8 @@
 //! `FUZZ_SEED` and `FUZZ_SECONDS` (for all fuzz targets together) choose other calls, and more of them. `make miri` runs
 //! the tests without whole simulations under Miri, with fewer calls.
 
+#[path = "fuzz/device.rs"]
+mod device;
 #[path = "fuzz/plugins.rs"]
 mod plugins;
 
@@ -37,7 +39,7 @@ const SPEC: &str = "
 ";
 
 /// Targets of all fuzz tests, which share `FUZZ_SECONDS`; the others are in the folder `fuzz`.
-const TARGETS: u32 = 17;
+const TARGETS: u32 = 19;
 
 fn seed() -> u64 {
     std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)

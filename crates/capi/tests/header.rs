@@ -1,4 +1,4 @@
-//! `pumice_chip.h` against the Rust side: every function with its types, every number, the layout of every struct.
+//! `pumice_chip.h` and `pumice_device.h` against the Rust side: every function with its types, every number, the layout of every struct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,9 +7,13 @@ use std::path::Path;
 use std::process::Command;
 
 use pumice_capi::chip::{BYTE_PROGRAMS, CChipCounts, CChipInfo, CHIP_VERSION, ChipOptions, ChipStatus};
+use pumice_capi::device::{
+    CDeviceCompletion, CDeviceInfo, CDeviceOptions, CDeviceRequest, DEVICE_VERSION, DeviceStatus,
+};
 use pumice_capi::torture::{CFirmware, FIRMWARE_VERSION};
 use pumice_chip::{CutOutcome, Illegal};
-use pumice_types::Choice;
+use pumice_device::{Device, KINDS, Status};
+use pumice_types::{Choice, RequestKind};
 
 /// Functions by name, with the Rust types of what they take and, last, of what they return.
 type Functions = BTreeMap<String, Vec<String>>;
@@ -18,8 +22,8 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn header() -> String {
-    let text = fs::read_to_string(folder().join("include/pumice_chip.h")).expect("the header is there");
+fn header(of: &str) -> String {
+    let text = fs::read_to_string(folder().join(format!("include/pumice_{of}.h"))).expect("the header is there");
     let mut code = String::new();
     for (nth, piece) in text.split("/*").enumerate() {
         code += if nth == 0 { piece } else { piece.split_once("*/").expect("comments end").1 };
@@ -32,7 +36,7 @@ fn rust_type(declaration: &str) -> String {
     let base = declaration.trim().trim_start_matches("const ").split([' ', '*']).next().unwrap_or_default();
     let base = match base {
         "uint32_t" => "u32",
-        "uint64_t" => "u64",
+        "uint64_t" | "pumice_device" => "u64",
         "size_t" => "usize",
         "int" => "c_int",
         "char" => "c_char",
@@ -42,6 +46,10 @@ fn rust_type(declaration: &str) -> String {
         "pumice_chip_options" => "ChipOptions",
         "pumice_chip_info" => "CChipInfo",
         "pumice_chip_counts" => "CChipCounts",
+        "pumice_device_options" => "CDeviceOptions",
+        "pumice_device_info" => "CDeviceInfo",
+        "pumice_device_request" => "CDeviceRequest",
+        "pumice_device_completion" => "CDeviceCompletion",
         other => panic!("the test knows no C type '{other}' in '{declaration}'"),
     };
     let stars = declaration.matches('*').count();
@@ -52,8 +60,8 @@ fn rust_type(declaration: &str) -> String {
     format!("{pointers}{base}")
 }
 
-fn functions_of_the_header() -> Functions {
-    let header = header();
+fn functions_of_the_header(of: &str) -> Functions {
+    let header = header(of);
     let mut found = Functions::new();
     for statement in header.split(';') {
         let statement = statement.trim().lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
@@ -62,7 +70,7 @@ fn functions_of_the_header() -> Functions {
             continue;
         };
         let Some((returned, name)) = head.trim().rsplit_once([' ', '*']) else { continue };
-        if statement.contains("typedef") || !name.starts_with("pumice_chip_") {
+        if statement.contains("typedef") || !name.starts_with(&format!("pumice_{of}_")) {
             continue;
         }
         let returned = if head.contains('*') { format!("{returned}*") } else { returned.to_string() };
@@ -76,15 +84,15 @@ fn functions_of_the_header() -> Functions {
 }
 
 /// The exported functions of the Rust side, as its source declares them.
-fn functions_of_the_source() -> Functions {
+fn functions_of_the_source(of: &str) -> Functions {
     let mut found = Functions::new();
-    for file in fs::read_dir(folder().join("src/chip")).expect("readable") {
+    for file in fs::read_dir(folder().join("src").join(of)).expect("readable") {
         let text = fs::read_to_string(file.expect("readable").path()).expect("readable");
         for (at, _) in text.match_indices("extern \"C\" fn ") {
             let rest = &text[at + "extern \"C\" fn ".len()..];
             let (head, _) = rest.split_once('{').expect("a body");
             let (name, rest) = head.split_once('(').unwrap_or_default();
-            if !name.starts_with("pumice_chip_") {
+            if !name.starts_with(&format!("pumice_{of}_")) {
                 continue;
             }
             let (arguments, returned) = rest.rsplit_once(')').expect("closed");
@@ -119,9 +127,11 @@ fn functions_of_macros(text: &str) -> Functions {
 
 #[test]
 fn t071_the_header_declares_every_exported_function_with_its_types_and_no_other() {
-    let (header, source) = (functions_of_the_header(), functions_of_the_source());
-    assert!(source.len() > 25, "functions are found: {source:#?}");
-    assert_eq!(header, source);
+    for (of, least) in [("chip", 26), ("device", 15)] {
+        let (header, source) = (functions_of_the_header(of), functions_of_the_source(of));
+        assert!(source.len() >= least, "functions are found: {source:#?}");
+        assert_eq!(header, source);
+    }
 }
 
 /// What the C compiler says that the header means: one `name value` a line.
@@ -131,8 +141,9 @@ fn numbers_of_the_header(lines: &[String]) -> BTreeMap<String, u64> {
     let (source, program) = (folder.join("numbers.c"), folder.join("numbers"));
     let prints: String =
         lines.iter().map(|line| format!("    printf(\"{line} %llu\\n\", (unsigned long long)({line}));\n")).collect();
-    let text =
-        format!("#include <stdio.h>\n#include \"pumice_firmware.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n");
+    let text = format!(
+        "#include <stdio.h>\n#include \"pumice_firmware.h\"\n#include \"pumice_device.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n"
+    );
     fs::write(&source, text).expect("written");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let include = folder_of_the_header();
@@ -218,12 +229,51 @@ fn t072_numbers_and_layouts_of_the_header_are_those_of_the_library() {
     .concat()
     .into_iter()
     .collect();
+    compare("chip", &expected);
+}
+
+#[test]
+fn t082_numbers_and_layouts_of_the_devices_header_are_those_of_the_library() {
+    let status = |status: DeviceStatus| {
+        let name = format!("{status:?}").chars().fold(String::new(), |name, letter| match letter.is_uppercase() {
+            true if !name.is_empty() => format!("{name}_{letter}"),
+            true | false => format!("{name}{}", letter.to_ascii_uppercase()),
+        });
+        (format!("PUMICE_DEVICE_{name}"), status as u64)
+    };
+    let kind = |kind: &RequestKind| match kind {
+        RequestKind::Zone(command) => format!("PUMICE_DEVICE_ZONE_{}", command.name().to_uppercase()),
+        _ => format!("PUMICE_DEVICE_{}", kind.name().to_uppercase()),
+    };
+    let expected: BTreeMap<String, u64> = [
+        DeviceStatus::ALL.map(status).to_vec(),
+        KINDS.iter().zip(0..).map(|(of, number)| (kind(of), number)).collect(),
+        vec![
+            ("PUMICE_DEVICE_VERSION".into(), u64::from(DEVICE_VERSION.code())),
+            ("PUMICE_DEVICE_NEVER".into(), Device::NEVER),
+            ("PUMICE_DEVICE_DONE".into(), Status::Done.code().into()),
+            ("PUMICE_DEVICE_POWER_LOST".into(), Status::PowerLost.code().into()),
+        ],
+        members!(CDeviceOptions, "pumice_device_options": version, size, request_bytes, completion_bytes, preset, file,
+            spec, settings),
+        members!(CDeviceRequest, "pumice_device_request": at_ns, offset_bytes, bytes, kind, fua, stream, flow),
+        members!(CDeviceCompletion, "pumice_device_completion": id, at_ns, offset_bytes, end, reserved),
+        members!(CDeviceInfo, "pumice_device_info": size, powered, capacity_bytes, now_ns, outstanding, waiting),
+    ]
+    .concat()
+    .into_iter()
+    .collect();
+    compare("device", &expected);
+}
+
+/// Compares the numbers and layouts of a header with those of the library, and that none of its numbers is left out.
+fn compare(of: &str, expected: &BTreeMap<String, u64>) {
     let names: Vec<String> = expected.keys().cloned().collect();
-    assert_eq!(numbers_of_the_header(&names), expected);
-    let header = header();
+    assert_eq!(&numbers_of_the_header(&names), expected);
+    let (header, prefix) = (header(of), format!("PUMICE_{}_", of.to_uppercase()));
     let words = header.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let in_header: BTreeSet<&str> = words.filter(|word| word.starts_with("PUMICE_CHIP_")).collect();
-    let compared = names.iter().map(String::as_str).filter(|name| name.starts_with("PUMICE_CHIP_"));
-    let compared: BTreeSet<&str> = compared.chain(["PUMICE_CHIP_H", "PUMICE_CHIP_OPTIONS"]).collect();
+    let in_header: BTreeSet<String> = words.filter(|word| word.starts_with(&prefix)).map(Into::into).collect();
+    let compared = names.into_iter().filter(|name| name.starts_with(&prefix));
+    let compared: BTreeSet<String> = compared.chain(["H", "OPTIONS"].map(|name| format!("{prefix}{name}"))).collect();
     assert_eq!(in_header, compared, "every number of the header is compared");
 }

@@ -2,17 +2,31 @@
 
 use std::collections::VecDeque;
 
+use pumice_engine::ZoneError;
 use pumice_engine::observe::Observer;
 use pumice_types::{HostRequest, Time};
 
 /// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     /// As it was to.
-    Done = 0,
+    #[default]
+    Done,
     /// The power was cut first.
-    PowerLost = 1,
+    PowerLost,
+    /// Its zone refused it, and it has done nothing.
+    ZoneRefused(ZoneError),
+}
+
+impl Status {
+    /// The number of the status in C and Python. What a zone says has the code that NVMe gives it, 0xb8 to 0xbf.
+    pub fn code(self) -> u8 {
+        match self {
+            Status::Done => 0,
+            Status::PowerLost => 1,
+            Status::ZoneRefused(error) => error.code(),
+        }
+    }
 }
 
 /// A request that is done.
@@ -22,15 +36,26 @@ pub struct DeviceCompletion {
     pub id: u64,
     /// When it was done, in nanoseconds.
     pub at_ns: u64,
+    /// Its first byte: that of the request, or where an append was written.
+    pub offset_bytes: u64,
     /// How it ended.
     pub status: Status,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Default)]
+struct Submitted {
+    id: u64,
+    offset_bytes: u64,
+    /// How it will end, if the power lasts.
+    status: Status,
 }
 
 /// Keeps ids of the requests in flight, and the requests that are done.
 #[derive(Clone, Default)]
 pub struct Completions {
     /// The request in each of the engine's slots; those of free slots are stale.
-    ids: Vec<u64>,
+    slots: Vec<Submitted>,
     /// Ids given so far.
     given: u64,
     ended: u64,
@@ -54,30 +79,45 @@ impl Completions {
         self.done.front()
     }
 
-    /// Takes all completions.
-    pub fn take(&mut self) -> impl Iterator<Item = DeviceCompletion> + '_ {
-        self.done.drain(..)
+    /// Completions that wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Takes the first completion.
+    pub fn take(&mut self) -> Option<DeviceCompletion> {
+        self.done.pop_front()
     }
 
     fn end(&mut self, slot: u32, now: Time, status: Status) {
         self.ended += 1;
-        self.done.push_back(DeviceCompletion { id: self.ids[slot as usize], at_ns: now.0, status });
+        let Submitted { id, offset_bytes, .. } = self.slots[slot as usize];
+        self.done.push_back(DeviceCompletion { id, at_ns: now.0, offset_bytes, status });
     }
 }
 
 impl Observer for Completions {
     #[inline]
-    fn accepted(&mut self, slot: u32, _request: &HostRequest) {
+    fn accepted(&mut self, slot: u32, request: &HostRequest) {
         let slot = slot as usize;
-        if self.ids.len() <= slot {
-            self.ids.resize(slot + 1, 0);
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, Submitted::default());
         }
-        self.ids[slot] = self.given - 1;
+        let (id, offset_bytes) = (self.given - 1, request.offset_bytes);
+        self.slots[slot] = Submitted { id, offset_bytes, status: Status::Done };
+    }
+
+    fn refused(&mut self, slot: u32, error: ZoneError) {
+        self.slots[slot as usize].status = Status::ZoneRefused(error);
+    }
+
+    fn appends(&mut self, slot: u32, offset_bytes: u64) {
+        self.slots[slot as usize].offset_bytes = offset_bytes;
     }
 
     #[inline]
     fn completed(&mut self, slot: u32, now: Time) {
-        self.end(slot, now, Status::Done);
+        self.end(slot, now, self.slots[slot as usize].status);
     }
 
     fn failed(&mut self, slot: u32, now: Time) {

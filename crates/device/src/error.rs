@@ -5,7 +5,7 @@ use std::fmt;
 use pumice_config::SpecError;
 use pumice_engine::SimError;
 
-use crate::DeviceRequest;
+use crate::{DeviceRequest, LATEST};
 
 /// A call that a device refuses. Every text is one line.
 #[derive(Debug)]
@@ -19,12 +19,26 @@ pub enum DeviceError {
         /// The device's present, in nanoseconds.
         present: u64,
     },
+    /// An instant that the clock does not reach.
+    TooLate {
+        /// The instant, in nanoseconds.
+        at: u64,
+    },
     /// A range that the device does not have, or a length that no request of its kind has.
     Range {
         /// The request.
         request: DeviceRequest,
         /// Bytes of the device.
         capacity: u64,
+    },
+    /// A command to a zone of a device that has none for its host.
+    NoZones,
+    /// A flow that the spec does not have.
+    Flow {
+        /// Its number.
+        flow: u8,
+        /// Flows that there are, or 1.
+        flows: usize,
     },
     /// The device is off.
     NoPower,
@@ -45,13 +59,23 @@ impl fmt::Display for DeviceError {
             DeviceError::Past { at, present } => {
                 write!(f, "time {at} ns is past; allowed: from {present} ns, the device's present")
             }
+            DeviceError::TooLate { at } => {
+                write!(f, "time {at} ns is later than 146 years; allowed: up to {LATEST} ns")
+            }
             DeviceError::Range { request, capacity } => write!(
                 f,
-                "{} of {} bytes at {}; allowed: 1 byte and more inside the {capacity} bytes of the device, and a flush of 0 bytes at 0",
+                "{} of {} bytes at {}; allowed: 1 byte and more inside the {capacity} bytes of the device; 0 bytes of a flush, at 0, \
+                 and of a command to a zone that is no append",
                 request.kind.name(),
                 request.bytes,
                 request.offset_bytes
             ),
+            DeviceError::NoZones => {
+                f.write_str("the device has no zones for its host; ftl.zns.interface = \"zones\" is needed")
+            }
+            DeviceError::Flow { flow, flows } => {
+                write!(f, "the spec has no workload.flow[{flow}]; allowed: 0 to {}", flows - 1)
+            }
             DeviceError::NoPower => f.write_str("the device has no power; restart it first"),
             DeviceError::HasPower => f.write_str("the device has power; only one that was cut is restarted"),
             DeviceError::Ended => f.write_str("the device has ended: its result was taken, or its simulation failed"),

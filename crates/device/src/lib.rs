@@ -32,14 +32,28 @@ use std::sync::Arc;
 
 use pumice_config::{Check, Config, PowerFailure};
 pub use pumice_config::{SpecError, SpecSource};
+pub use pumice_engine::ZoneError;
 use pumice_engine::{Origin, Outcome, Session, SimError};
-pub use pumice_types::RequestKind;
 use pumice_types::{HostRequest, Time};
+pub use pumice_types::{RequestKind, ZoneCommand};
 use serde_json::Value;
 
 use completions::Completions;
 pub use completions::{DeviceCompletion, Status};
 pub use error::DeviceError;
+
+/// Kinds of request, by the numbers that they have in C and Python.
+pub const KINDS: [RequestKind; 9] = [
+    RequestKind::Read,
+    RequestKind::Write,
+    RequestKind::Trim,
+    RequestKind::Flush,
+    RequestKind::Zone(ZoneCommand::Append),
+    RequestKind::Zone(ZoneCommand::Open),
+    RequestKind::Zone(ZoneCommand::Close),
+    RequestKind::Zone(ZoneCommand::Finish),
+    RequestKind::Zone(ZoneCommand::Reset),
+];
 
 /// What a host asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +62,20 @@ pub struct DeviceRequest {
     pub kind: RequestKind,
     /// First byte; 0 for a flush.
     pub offset_bytes: u64,
-    /// Length in bytes; 0 for a flush, and for nothing else.
+    /// Length in bytes; 0 for a flush and a command to a zone that is no append, and for nothing else.
     pub bytes: u32,
     /// A write that is to outlast a power cut once it is done (force unit access).
     pub fua: bool,
     /// The placement handle or stream that a write names; 0 if it names none.
     pub stream: u8,
+    /// The flow that it belongs to, by its number among those of the spec; 0 if there are none.
+    pub flow: u8,
 }
 
 impl DeviceRequest {
     /// A read of so many bytes.
     pub fn read(offset_bytes: u64, bytes: u32) -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Read, offset_bytes, bytes, fua: false, stream: 0 }
+        DeviceRequest { kind: RequestKind::Read, offset_bytes, bytes, fua: false, stream: 0, flow: 0 }
     }
 
     /// A write of so many bytes.
@@ -76,7 +92,18 @@ impl DeviceRequest {
     pub fn flush() -> DeviceRequest {
         DeviceRequest { kind: RequestKind::Flush, ..DeviceRequest::read(0, 0) }
     }
+
+    /// A command to the zone in which this byte lies; only an append has a length.
+    pub fn zone(command: ZoneCommand, offset_bytes: u64, bytes: u32) -> DeviceRequest {
+        DeviceRequest { kind: RequestKind::Zone(command), ..DeviceRequest::read(offset_bytes, bytes) }
+    }
 }
+
+/// The last instant that a call may name, in nanoseconds: 146 years.
+const LATEST: u64 = 1 << 62;
+
+/// An instant that no event is due at, for which the clock has room.
+const END_OF_TIME: Time = Time(u64::MAX / 2);
 
 /// The life of a device: on, off and on again as often as its caller says, until its result is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,8 +118,7 @@ enum Power {
 /// One simulated drive.
 ///
 /// Its states: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and ended after
-/// `finish` or after an error of the simulation (nothing). A device stays in the thread that has opened it, because a
-/// policy of its user's own may be in it.
+/// `finish` or after an error of the simulation (nothing). It may go from thread to thread.
 pub struct Device {
     session: Session<Completions>,
     config: Arc<Config>,
@@ -103,6 +129,9 @@ pub struct Device {
 }
 
 impl Device {
+    /// An instant that does not come; for [`Device::advance_for`]: until nothing happens any more.
+    pub const NEVER: u64 = u64::MAX;
+
     /// A drive of a spec in its initial state, aged as the spec says.
     ///
     /// # Errors
@@ -135,6 +164,16 @@ impl Device {
         self.session.ssd.observer.outstanding()
     }
 
+    /// Completions that wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.session.ssd.observer.waiting()
+    }
+
+    /// Whether the device is on, and its use has not ended.
+    pub fn has_power(&self) -> bool {
+        self.power == Power::On
+    }
+
     /// By how much the device's own power cuts (keys of `[power]`) have kept the host waiting so far, in nanoseconds: a
     /// recorded workload goes on by so much later.
     pub fn behind(&self) -> u64 {
@@ -149,11 +188,12 @@ impl Device {
     pub fn submit(&mut self, now: u64, request: &DeviceRequest) -> Result<u64, DeviceError> {
         self.check_is_on()?;
         self.check_range(request)?;
+        self.check_flow(request.flow)?;
         self.check_not_past(now)?;
-        self.pass(Time(now))?;
+        self.pass(Time(now), usize::MAX)?;
         self.check_not_past(now)?;
-        let DeviceRequest { kind, offset_bytes, bytes, fua, stream } = *request;
-        let request = HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream, flow: 0 };
+        let DeviceRequest { kind, offset_bytes, bytes, fua, stream, flow } = *request;
+        let request = HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream, flow };
         let id = self.session.ssd.observer.expect();
         let submitted = self.session.submit(&request, Time(now));
         self.ended_well(submitted)?;
@@ -175,15 +215,31 @@ impl Device {
     /// then. A simulation that ends in an error.
     pub fn advance(&mut self, to: u64) -> Result<(), DeviceError> {
         self.check_is_on()?;
-        if Time(to) < self.present {
-            return Err(DeviceError::Past { at: to, present: self.present.0 });
+        check_instant(to, self.present.0)?;
+        self.pass(Time(to), usize::MAX)
+    }
+
+    /// Lets time pass until so many completions wait to be taken, and no further than `to`, which may be
+    /// [`Device::NEVER`]: then time passes no further than something happens.
+    ///
+    /// # Errors
+    /// As [`Device::advance`].
+    pub fn advance_for(&mut self, to: u64, completions: usize) -> Result<(), DeviceError> {
+        self.check_is_on()?;
+        if to != Device::NEVER {
+            check_instant(to, self.present.0)?;
         }
-        self.pass(Time(to))
+        self.pass(Time(to), completions)
+    }
+
+    /// Takes the completion that came first.
+    pub fn take_completion(&mut self) -> Option<DeviceCompletion> {
+        self.session.ssd.observer.take()
     }
 
     /// Takes what is done, in the order of time.
     pub fn take_completions(&mut self) -> impl Iterator<Item = DeviceCompletion> + '_ {
-        self.session.ssd.observer.take()
+        std::iter::from_fn(|| self.take_completion())
     }
 
     /// Cuts the power at `now`. What was submitted and is not done yet completes with [`Status::PowerLost`].
@@ -200,7 +256,7 @@ impl Device {
         }
         // What happens at the very instant of the cut does not happen any more.
         if now > 0 {
-            self.pass(Time(now - 1))?;
+            self.pass(Time(now - 1), usize::MAX)?;
             self.check_not_past(now)?;
         }
         let cut = self.session.take_power(Time(now));
@@ -221,9 +277,7 @@ impl Device {
             Power::On => return Err(DeviceError::HasPower),
             Power::Ended => return Err(DeviceError::Ended),
         };
-        if Time(now) < since {
-            return Err(DeviceError::Past { at: now, present: since.0 });
-        }
+        check_instant(now, since.0)?;
         let started = self.session.give_power(Time(now));
         self.ended_well(started)?;
         (self.power, self.present) = (Power::On, Time(now));
@@ -285,16 +339,22 @@ impl Device {
         self.session.outcome(Origin::default())
     }
 
-    /// Everything up to an instant happens.
-    fn pass(&mut self, to: Time) -> Result<(), DeviceError> {
+    /// Everything up to an instant happens, or until so many completions wait.
+    fn pass(&mut self, to: Time, wanted: usize) -> Result<(), DeviceError> {
+        let until = to.min(END_OF_TIME);
         // A device that is starting has its next events behind its present.
-        while self.session.ssd.now <= to {
-            let handled = self.session.steps_until(to - self.session.behind());
+        while self.session.ssd.now <= until {
+            if self.waiting() >= wanted {
+                return Ok(());
+            }
+            let handled = self.session.steps_until(until - self.session.behind());
             if !self.ended_well(handled)? {
                 break;
             }
         }
-        self.present = self.present.max(to);
+        if to <= until {
+            self.present = self.present.max(to);
+        }
         Ok(())
     }
 
@@ -307,16 +367,17 @@ impl Device {
     }
 
     fn check_not_past(&self, at: u64) -> Result<(), DeviceError> {
-        let present = self.now();
-        if at < present { Err(DeviceError::Past { at, present }) } else { Ok(()) }
+        check_instant(at, self.now())
     }
 
     fn check_range(&self, request: &DeviceRequest) -> Result<(), DeviceError> {
         let DeviceRequest { kind, offset_bytes, bytes, .. } = *request;
         let is_legal = match kind {
             RequestKind::Flush => offset_bytes == 0 && bytes == 0,
-            // A completion cannot say yet that a zone refused a request, so such devices are refused.
-            RequestKind::Zone(_) => false,
+            RequestKind::Zone(_) if !self.config.ftl.has_host_zones() => return Err(DeviceError::NoZones),
+            RequestKind::Zone(command) => {
+                (bytes > 0) == (command == ZoneCommand::Append) && offset_bytes < self.capacity
+            }
             RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
                 bytes > 0 && offset_bytes.checked_add(u64::from(bytes)).is_some_and(|end| end <= self.capacity)
             }
@@ -325,6 +386,11 @@ impl Device {
             return Ok(());
         }
         Err(DeviceError::Range { request: *request, capacity: self.capacity })
+    }
+
+    fn check_flow(&self, flow: u8) -> Result<(), DeviceError> {
+        let flows = self.config.flows.len().max(1);
+        if usize::from(flow) < flows { Ok(()) } else { Err(DeviceError::Flow { flow, flows }) }
     }
 
     /// An error of the simulation ends the device.
@@ -336,22 +402,23 @@ impl Device {
     }
 }
 
+/// Refuses an instant that is past at a device's present, or too late for its clock.
+fn check_instant(at: u64, present: u64) -> Result<(), DeviceError> {
+    match at {
+        _ if at < present => Err(DeviceError::Past { at, present }),
+        _ if at > LATEST => Err(DeviceError::TooLate { at }),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a spec that asks for what a device in another program has not.
 fn refuse_what_needs_a_run(config: &Config) -> Result<(), SpecError> {
     let refuse = |text: &str| Err(SpecError(text.into()));
     if !config.run.timed {
         return refuse("run.timed = false: a device in another program lives in that program's time; allowed: true");
     }
-    if config.ftl.has_host_zones() {
-        return refuse(
-            "ftl.zns.interface = \"zones\": a completion cannot say that a zone refused a request; allowed: \"log\"",
-        );
-    }
     if config.run.until.is_some() {
         return refuse("run.until: a device in another program ends when that program ends; leave it out");
-    }
-    if !config.flows.is_empty() {
-        return refuse("workload.flow: the requests come from the program that has the device; leave it out");
     }
     if config.power.cuts > 0 {
         return refuse(

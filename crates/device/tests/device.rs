@@ -2,7 +2,7 @@
 //! that make no sense; its copies go on alone.
 
 use pumice_config::Config;
-use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, SpecSource, Status};
+use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, SpecSource, Status, ZoneCommand, ZoneError};
 use pumice_engine::{open_workload, run};
 use pumice_ftl::FtlKind;
 use pumice_types::{Choice, HostRequest};
@@ -49,8 +49,8 @@ fn requests(config: &Config, capacity: u64) -> Vec<HostRequest> {
 }
 
 fn of_host(request: &HostRequest) -> DeviceRequest {
-    let HostRequest { kind, offset_bytes, bytes, fua, stream, .. } = *request;
-    DeviceRequest { kind, offset_bytes, bytes, fua, stream }
+    let HostRequest { kind, offset_bytes, bytes, fua, stream, flow, .. } = *request;
+    DeviceRequest { kind, offset_bytes, bytes, fua, stream, flow }
 }
 
 /// A document without what says where its requests came from, and without keys of the spec that differ on purpose.
@@ -248,4 +248,182 @@ fn a006_a_fork_goes_on_alone_and_as_its_origin_would_have() {
         assert!(device.take_completions().eq(straight.take_completions().collect::<Vec<_>>()), "{kind}");
         assert_ne!(document, aside.finish().expect("it ends well"), "{kind}");
     }
+}
+
+#[test]
+fn a007_a_device_may_go_to_another_thread() {
+    fn goes_anywhere<T: Send>(device: T) -> T {
+        device
+    }
+    let mut device = goes_anywhere(tiny());
+    device.submit(0, &DeviceRequest::write(0, 4096)).expect("it is taken");
+    let done = std::thread::spawn(move || {
+        device.advance_for(Device::NEVER, 1).expect("time passes");
+        device.take_completion()
+    });
+    assert_eq!(done.join().expect("no panic").map(|completion| completion.id), Some(0));
+}
+
+#[test]
+fn a008_time_stops_when_enough_is_done_and_goes_on_as_if_it_had_not() {
+    let (mut whole, mut stopped) = (tiny(), tiny());
+    for device in [&mut whole, &mut stopped] {
+        for nth in 0..100 {
+            device.submit(nth * 10_000, &DeviceRequest::write(nth * 4096, 4096)).expect("it is taken");
+        }
+    }
+    whole.advance_for(Device::NEVER, usize::MAX).expect("time passes");
+    let all: Vec<_> = whole.take_completions().collect();
+    assert_eq!((all.len(), whole.next_event()), (100, None));
+    assert_eq!(whole.now(), all[99].at_ns, "time has passed no further than something happened");
+    let mut parts = Vec::new();
+    while parts.len() < 100 {
+        stopped.advance_for(Device::NEVER, 7).expect("time passes");
+        assert!(stopped.waiting() >= 7.min(100 - parts.len()));
+        let taken: Vec<_> = (0..7).map_while(|_| stopped.take_completion()).collect();
+        assert!(stopped.now() == taken.last().expect("something is done").at_ns);
+        parts.extend(taken);
+    }
+    assert_eq!(all, parts);
+    let late = stopped.advance(1 << 63).expect_err("later than 146 years");
+    assert!(matches!(late, DeviceError::TooLate { .. }));
+    assert!(matches!(stopped.submit(u64::MAX, &DeviceRequest::flush()), Err(DeviceError::TooLate { .. })));
+    assert_eq!(whole.finish().expect("it ends well"), stopped.finish().expect("it ends well"));
+}
+
+/// What a random spec may have besides its layer and host, where the layer allows it.
+const DRAWN: &[(&str, &[&str])] = &[
+    ("ftl.gc_policy", &["cost-benefit", "d-choices", "fifo", "random"]),
+    ("ftl.gc_mode", &["foreground", "background", "preemptible", "paced"]),
+    ("ftl.gc_planes", &["die"]),
+    ("ftl.hot_cold", &["gc", "recency"]),
+    ("ftl.wear_leveling", &["static", "dynamic"]),
+    ("ftl.map_place", &["cached"]),
+    ("ftl.allocation", &["static"]),
+    ("ftl.merge", &["m-merge"]),
+    ("ftl.recovery", &["scan", "checkpoint"]),
+    ("erase.suspension", &["immediate", "pulse"]),
+    ("erase.scheme", &["ispe", "aero"]),
+    ("erase.read_retry", &["true"]),
+    ("host.partial_page", &["whole-page"]),
+    ("host.read_priority", &["true"]),
+    ("host.write_buffer_kib", &["32"]),
+    ("timing.multi_plane", &["queue"]),
+    ("timing.plane_reads", &["plane"]),
+    ("timing.copyback", &["false"]),
+    ("controller.cores", &["1", "2"]),
+    ("workload.read_fraction", &["0.7"]),
+    ("workload.mean_interarrival_us", &["90", "5000"]),
+    ("workload.request_bytes", &["2048", "20480"]),
+    ("seed", &["3", "77"]),
+];
+
+#[test]
+fn a009_a_fed_device_is_a_run_for_random_specs_of_every_layer() {
+    const ROUNDS: usize = 4;
+    let mut random = RandomStream::new(10, "specs");
+    for kind in FtlKind::ALL {
+        let mut compared_specs = 0;
+        for _ in 0..60 {
+            let drawn = DRAWN.iter().filter_map(|&(key, values)| match random.below(5) {
+                0 => Some((key, values[random.below(values.len() as u64) as usize])),
+                _ => None,
+            });
+            let drawn: Vec<_> = drawn.chain([("ftl.kind", kind.name()), ("workload.requests", "600")]).collect();
+            let rest = LOAD.iter().filter(|(key, _)| drawn.iter().all(|(other, _)| other != key));
+            let mut sets = [rest.copied().collect(), drawn].concat();
+            let recovers = sets.iter().any(|(key, _)| *key == "ftl.recovery");
+            if recovers && random.below(2) == 0 {
+                sets.push(("power.cut_at_s", "[0.0314159, 0.2]"));
+            }
+            let Ok(config) = Config::resolve(&source(&sets)) else { continue };
+            let document = run(&config, 1.0, &mut |_| true).expect("the run ends well").document;
+            assert_eq!(compared(fed(&sets, &mut random)), compared(document), "{sets:?}");
+            compared_specs += 1;
+            if compared_specs == ROUNDS {
+                break;
+            }
+        }
+        assert_eq!(compared_specs, ROUNDS, "specs of {kind} that are allowed");
+    }
+}
+
+/// Zones of 1 MiB that the host knows of.
+const ZONES: &[(&str, &str)] = &[
+    ("ftl.kind", "zns"),
+    ("ftl.zns.interface", "zones"),
+    ("ftl.zns.max_open", "4"),
+    ("ftl.zns.max_active", "4"),
+    ("initial.fill", "0.0"),
+    ("run.check", "integrity"),
+];
+const ZONE: u64 = 1 << 20;
+
+#[test]
+fn a011_a_zone_says_what_it_refuses_and_where_an_append_was_written() {
+    let mut device = Device::open(&source(ZONES)).expect("a device");
+    let zone = DeviceRequest::zone;
+    let calls = [
+        (DeviceRequest::write(0, 8192), Status::Done, 0),
+        (zone(ZoneCommand::Append, 0, 4096), Status::Done, 8192),
+        (zone(ZoneCommand::Append, 0, 8192), Status::Done, 12_288),
+        (DeviceRequest::write(8192, 4096), Status::ZoneRefused(ZoneError::ZoneInvalidWrite), 8192),
+        (zone(ZoneCommand::Finish, 0, 0), Status::Done, 0),
+        (zone(ZoneCommand::Append, 0, 4096), Status::ZoneRefused(ZoneError::ZoneIsFull), 0),
+        (zone(ZoneCommand::Reset, 0, 0), Status::Done, 0),
+        (zone(ZoneCommand::Append, 0, 4096), Status::Done, 0),
+        (zone(ZoneCommand::Close, 3 * ZONE, 0), Status::ZoneRefused(ZoneError::InvalidZoneStateTransition), 3 * ZONE),
+    ];
+    for (request, status, offset_bytes) in calls {
+        let id = device.submit(device.now(), &request).expect("it is taken");
+        device.advance_for(Device::NEVER, 1).expect("time passes");
+        let done = device.take_completion().expect("it is done");
+        assert_eq!((done.id, done.status, done.offset_bytes), (id, status, offset_bytes), "{request:?}");
+    }
+    let code = Status::ZoneRefused(ZoneError::ZoneIsFull).code();
+    assert_eq!((code, device.finish().expect("it ends well")["zones"]["refused_requests"].as_u64()), (0xb9, Some(3)));
+    let refused = tiny().submit(0, &zone(ZoneCommand::Reset, 0, 0)).expect_err("it has no zones");
+    assert!(matches!(refused, DeviceError::NoZones));
+}
+
+#[test]
+fn a012_a_zoned_device_that_is_fed_is_a_run_of_the_same_requests() {
+    let mut chunks = RandomStream::new(11, "chunks");
+    for kind in ["zone-write", "zone-append", "zone-reset"] {
+        let load = [
+            ("workload.kind", kind),
+            ("workload.requests", "400"),
+            ("workload.request_bytes", "8192"),
+            ("workload.mean_interarrival_us", "900"),
+            ("host.mode", "open-loop"),
+        ];
+        let sets = [ZONES, &load[..]].concat();
+        let config = Config::resolve(&source(&sets)).expect("a spec");
+        let document = run(&config, 1.0, &mut |_| true).expect("the run ends well").document;
+        assert_eq!(compared(fed(&sets, &mut chunks)), compared(document), "{sets:?}");
+    }
+}
+
+#[test]
+fn a013_requests_of_flows_are_counted_apart_and_share_the_controller_by_weight() {
+    let flows = [
+        ("workload.flow[0].kind", "uniform"),
+        ("workload.flow[0].weight", "3"),
+        ("workload.flow[1].kind", "uniform"),
+        ("controller.t_request_us", "50"),
+    ];
+    let mut device = Device::open(&source(&flows)).expect("a device");
+    let read = |nth: u64, flow: u8| DeviceRequest { flow, ..DeviceRequest::read(nth * 4096, 4096) };
+    for nth in 0..200 {
+        device.submit(0, &read(nth, 0)).expect("it is taken");
+        device.submit(0, &read(nth, 1)).expect("it is taken");
+    }
+    device.advance_for(Device::NEVER, 200).expect("time passes");
+    // Requests of flow 0 have even ids.
+    let favoured = device.take_completions().filter(|completion| completion.id % 2 == 0).count();
+    assert!((130..=160).contains(&favoured), "three of four: {favoured} of 200");
+    let refused = device.submit(device.now(), &read(0, 2)).expect_err("two flows");
+    assert!(matches!(refused, DeviceError::Flow { flow: 2, flows: 2 }));
+    let found = device.finish().expect("it ends well");
+    assert_eq!(["flow0", "flow1"].map(|flow| found["flows"][flow]["requests"].as_u64()), [Some(200); 2]);
 }

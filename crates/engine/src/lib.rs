@@ -36,6 +36,7 @@ pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
 pub use power::CutFlash;
+pub use pumice_ftl::ZoneError;
 pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{EndedRun, Progress, run, run_observed, run_to_end};
 pub use session::{Ageing, KeptSession, Origin, Session};

@@ -1,6 +1,7 @@
 //! The seam by which a run is observed.
 
 use pumice_config::Config;
+use pumice_ftl::ZoneError;
 use pumice_nand::NandArray;
 use pumice_types::{DieId, FlashCommand, HostRequest, Lpn, PageAddress, PageUnit, Time};
 use pumice_workload::RandomStream;
@@ -81,6 +82,12 @@ pub trait Observer {
     /// of this list until it takes effect.
     #[inline]
     fn stages_units(&mut self, _list: u32, _units: &[PageUnit]) {}
+
+    /// The request of a slot is refused by its zone: it is done without having done anything.
+    fn refused(&mut self, _slot: u32, _error: ZoneError) {}
+
+    /// The append of a slot is written from this byte on.
+    fn appends(&mut self, _slot: u32, _offset_bytes: u64) {}
 
     /// A command begins to wait for its die. Commands that change one page take effect in the order in which they are
     /// queued.
@@ -164,6 +171,14 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn failed(&mut self, slot: u32, now: Time) {
         O::failed(self, slot, now);
+    }
+
+    fn refused(&mut self, slot: u32, error: ZoneError) {
+        O::refused(self, slot, error);
+    }
+
+    fn appends(&mut self, slot: u32, offset_bytes: u64) {
+        O::appends(self, slot, offset_bytes);
     }
 
     #[inline]

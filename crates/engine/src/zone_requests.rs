@@ -29,7 +29,12 @@ impl<O: Observer> Ssd<O> {
     /// A device without zones; a broken rule or belief.
     pub(crate) fn begin_in_zone(&mut self, id: u32, request: &HostRequest) -> Result<Option<HostRequest>, SimError> {
         let done = match self.admit(request)? {
-            Ok(Admitted::Pages(pages)) => return Ok(Some(pages)),
+            Ok(Admitted::Pages(pages)) => {
+                if request.kind == RequestKind::Zone(ZoneCommand::Append) {
+                    self.observer.appends(id, pages.offset_bytes);
+                }
+                return Ok(Some(pages));
+            }
             Ok(Admitted::Command(command, page)) => {
                 let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
                 self.controller.begin_zone_command(id, (command, page), moment)?
@@ -38,7 +43,10 @@ impl<O: Observer> Ssd<O> {
         };
         match done {
             Ok(groups) => (0..groups).for_each(|_| self.host.page_begun(id)),
-            Err(refusal) => self.host.refuse(id, refusal),
+            Err(refusal) => {
+                self.host.refuse(id, refusal);
+                self.observer.refused(id, refusal);
+            }
         }
         Ok(None)
     }

@@ -1,6 +1,6 @@
 //! `Device` of Python: a drive in another program (`pumice_device`), one method a call and one for many requests at once.
 
-use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, RequestKind};
+use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, KINDS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,15 +10,15 @@ use crate::runs::parse_source;
 
 pyo3::create_exception!(pumice, DeviceRefusal, PyValueError, "A call that a device refuses; nothing has changed.");
 
-/// Kinds of request, by their numbers in Python.
-const KINDS: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
-
 fn raised(error: DeviceError) -> PyErr {
     match error {
         DeviceError::Spec(error) => spec_error(error),
         DeviceError::Simulation(text) => SimulationError::new_err(text),
         DeviceError::Past { .. }
+        | DeviceError::TooLate { .. }
         | DeviceError::Range { .. }
+        | DeviceError::NoZones
+        | DeviceError::Flow { .. }
         | DeviceError::NoPower
         | DeviceError::HasPower
         | DeviceError::Ended
@@ -45,6 +45,7 @@ struct RequestColumns<'a> {
     bytes: &'a [u8],
     fua: &'a [u8],
     stream: &'a [u8],
+    flow: &'a [u8],
 }
 
 impl RequestColumns<'_> {
@@ -61,6 +62,7 @@ impl RequestColumns<'_> {
             bytes,
             fua: *self.fua.get(nth)? != 0,
             stream: *self.stream.get(nth)?,
+            flow: *self.flow.get(nth)?,
         };
         Some((Self::wide(self.at_ns, nth)?, request))
     }
@@ -85,9 +87,10 @@ impl PythonDevice {
         self.0.outstanding()
     }
 
-    fn submit(&mut self, now: u64, kind: u8, place: (u64, u32), hints: (bool, u8)) -> PyResult<u64> {
-        let kind = *KINDS.get(usize::from(kind)).ok_or_else(|| PyValueError::new_err("kind: 0 to 3"))?;
-        let request = DeviceRequest { kind, offset_bytes: place.0, bytes: place.1, fua: hints.0, stream: hints.1 };
+    fn submit(&mut self, now: u64, kind: u8, place: (u64, u32), hints: (bool, u8, u8)) -> PyResult<u64> {
+        let kind = *KINDS.get(usize::from(kind)).ok_or_else(|| PyValueError::new_err("kind: 0 to 8"))?;
+        let (fua, stream, flow) = hints;
+        let request = DeviceRequest { kind, offset_bytes: place.0, bytes: place.1, fua, stream, flow };
         self.0.submit(now, &request).map_err(raised)
     }
 
@@ -96,7 +99,7 @@ impl PythonDevice {
         &mut self,
         when: (&[u8], &[u8]),
         place: (&[u8], &[u8]),
-        hints: (&[u8], &[u8]),
+        hints: (&[u8], &[u8], &[u8]),
     ) -> PyResult<Option<u64>> {
         let columns = RequestColumns {
             at_ns: when.0,
@@ -105,11 +108,12 @@ impl PythonDevice {
             bytes: place.1,
             fua: hints.0,
             stream: hints.1,
+            flow: hints.2,
         };
         let mut first = None;
         for nth in 0..columns.kind.len() {
             let (now, request) = columns.request(nth).ok_or_else(|| {
-                PyValueError::new_err(format!("request {nth}: a column is too short, or its kind is not 0 to 3"))
+                PyValueError::new_err(format!("request {nth}: a column is too short, or its kind is not 0 to 8"))
             })?;
             let id = self.0.submit(now, &request).map_err(|error| raised_by(nth, error))?;
             first.get_or_insert(id);
@@ -121,22 +125,21 @@ impl PythonDevice {
         self.0.next_event()
     }
 
-    fn advance(&mut self, to: u64) -> PyResult<()> {
-        self.0.advance(to).map_err(raised)
+    fn advance(&mut self, to: Option<u64>, wanted: Option<usize>) -> PyResult<()> {
+        self.0.advance_for(to.unwrap_or(Device::NEVER), wanted.unwrap_or(usize::MAX)).map_err(raised)
     }
 
-    /// What is done: ids and instants as numbers of 64 bits, little-endian, and a byte each for how it ended.
-    fn take_completions<'py>(
-        &mut self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>) {
-        let (mut ids, mut times, mut statuses) = (Vec::new(), Vec::new(), Vec::new());
-        for DeviceCompletion { id, at_ns, status } in self.0.take_completions() {
+    /// What is done, column by column: ids, instants and first bytes as numbers of 64 bits, little-endian, and a byte each
+    /// for how it ended.
+    fn take_completions<'py>(&mut self, py: Python<'py>) -> [Bound<'py, PyBytes>; 4] {
+        let [mut ids, mut times, mut offsets, mut statuses] = [const { Vec::new() }; 4];
+        for DeviceCompletion { id, at_ns, offset_bytes, status } in self.0.take_completions() {
             ids.extend_from_slice(&id.to_le_bytes());
             times.extend_from_slice(&at_ns.to_le_bytes());
-            statuses.push(status as u8);
+            offsets.extend_from_slice(&offset_bytes.to_le_bytes());
+            statuses.push(status.code());
         }
-        (PyBytes::new(py, &ids), PyBytes::new(py, &times), PyBytes::new(py, &statuses))
+        [ids, times, offsets, statuses].map(|column: Vec<u8>| PyBytes::new(py, &column))
     }
 
     fn cut(&mut self, now: u64) -> PyResult<()> {

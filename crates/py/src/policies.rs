@@ -205,7 +205,7 @@ fn plane_columns<'py>(py: Python<'py>, columns: &PlaneColumns) -> PyResult<Bound
     let named = PyDict::new(py);
     for which in [Which::Changed, Which::Erases, Which::Valid, Which::Stream, Which::Closed, Which::Oldest, Which::Age]
     {
-        named.set_item(which.name(), Column { columns: columns.clone(), which })?;
+        named.set_item(which.name(), Column { columns: columns.shared(), which })?;
     }
     Ok(named)
 }

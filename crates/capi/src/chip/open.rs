@@ -10,7 +10,7 @@ use pumice_types::Choice;
 
 use super::handle::{ChipHandle, ChipStatus, OnRefusal};
 use crate::InterfaceVersion;
-use crate::foreign;
+use crate::foreign::{self, BadOptions};
 
 /// Version of the interface: `PUMICE_CHIP_VERSION`.
 pub const CHIP_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
@@ -93,28 +93,12 @@ pub unsafe extern "C" fn pumice_chip_open(
 /// As [`pumice_chip_open`].
 unsafe fn open(options: *const ChipOptions) -> Result<ChipHandle, (ChipStatus, String)> {
     let misuse = |text: String| (ChipStatus::Misuse, text);
-    if options.is_null() {
-        return Err(misuse("options is a null pointer".into()));
-    }
-    // SAFETY: not null, and both numbers are there by the caller's promise, in every version of the interface.
-    let (version, size) = unsafe { (&raw const (*options).version, &raw const (*options).size) };
-    // SAFETY: the same.
-    let (version, size) = unsafe { (version.read_unaligned(), size.read_unaligned()) };
-    CHIP_VERSION
-        .check("pumice_chip.h", InterfaceVersion::from_code(version))
-        .map_err(|text| (ChipStatus::BadVersion, text))?;
-    if (size as usize) < OLDEST_OPTIONS {
-        let text = format!("options has {size} bytes; version {CHIP_VERSION} has {}", size_of::<ChipOptions>());
-        return Err(misuse(text));
-    }
-    let mut whole = std::mem::MaybeUninit::<ChipOptions>::zeroed();
-    let bytes = (size as usize).min(size_of::<ChipOptions>());
-    // SAFETY: the caller promises as many bytes as `size` says. What an older caller does not have is zero, which every
-    // member of the options allows.
-    let options = unsafe {
-        ptr::copy_nonoverlapping(options.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), bytes);
-        whole.assume_init()
-    };
+    // SAFETY: the promises of this function's caller; every member of the options may be zero.
+    let options = unsafe { foreign::options(options, "pumice_chip.h", CHIP_VERSION, OLDEST_OPTIONS) };
+    let options = options.map_err(|bad| match bad {
+        BadOptions::Version(text) => (ChipStatus::BadVersion, text),
+        BadOptions::Misuse(text) => misuse(text),
+    })?;
     // SAFETY: each is null or a text that ends with a 0, by the caller's promise.
     let (preset, spec, spec_name) = unsafe {
         (

@@ -88,6 +88,10 @@ pub struct LayerOfC {
     fault: RefCell<Option<FtlError>>,
 }
 
+// SAFETY: the header says that calls for one state come one after the other, and not from which thread. Whoever has the
+// layer alone calls it, and nothing else has its state.
+unsafe impl Send for LayerOfC {}
+
 impl LayerOfC {
     /// The layer of a state that the plug-in made, and room for the commands of a call.
     pub fn new(

@@ -144,6 +144,10 @@ pub struct CDecisions {
     context: *mut c_void,
 }
 
+// SAFETY: the header says that calls of one run come one after the other, and that a program which has a device may call
+// it from thread to thread. Nothing else has the context.
+unsafe impl Send for CDecisions {}
+
 impl CPolicy {
     /// The decisions that the policy makes.
     pub fn functions(&self) -> CFunctions {

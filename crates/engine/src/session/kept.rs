@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pumice_ftl::Ftl;
 use pumice_types::Time;
 
 use super::{Session, SessionCourse};
@@ -29,12 +28,11 @@ impl<O: Observer> Session<O> {
     pub fn keep(&self) -> Result<KeptSession, String> {
         let Session { ssd, course, config, scale: _, geometry: _, timing: _ } = self;
         let Ssd { host, controller, now, power, observer: _ } = ssd;
-        if config.ftl.own_policy.is_some() || config.ftl.own_layer().is_some() {
-            return Err("the state of a policy or translation layer of your own cannot be kept".into());
-        }
+        let layer = controller.ftl.copied().filter(|_| config.ftl.own_policy.is_none());
+        let layer = layer.ok_or("the state of a policy or translation layer of your own cannot be kept")?;
         Ok(KeptSession {
             host: host.clone(),
-            controller: controller.copied(copied_layer(&controller.ftl)?),
+            controller: controller.copied(layer),
             now: *now,
             power: *power,
             course: course.clone(),
@@ -63,10 +61,4 @@ impl<O: Observer> Session<O> {
         (self.ssd.host, self.ssd.controller, self.ssd.now, self.ssd.power) = (host, controller, now, power);
         self.course = course;
     }
-}
-
-/// A translation layer of the same state.
-fn copied_layer(ftl: &Ftl) -> Result<Ftl, String> {
-    let copied = postcard::to_stdvec(ftl).and_then(|written| postcard::from_bytes(&written));
-    copied.map_err(|error| format!("the device cannot be kept: {error}"))
 }

@@ -102,7 +102,7 @@ fn victim(victim: Victim) -> Functions {
 }
 
 fn columns(plane: &mut AskingPlane) -> PlaneColumns {
-    plane.blocks.columns(plane.now).clone()
+    plane.blocks.columns(plane.now).shared()
 }
 
 /// Greedy from the columns: the oldest block of the lowest count.

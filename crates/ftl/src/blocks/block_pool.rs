@@ -9,7 +9,7 @@ use pumice_types::{BlockId, Geometry, PlaneId};
 use super::wear::EraseLists;
 
 /// Free blocks of one plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 enum FreeBlocks {
     /// In the order in which they were given back.
     InOrder(VecDeque<BlockId>),
@@ -27,7 +27,7 @@ pub enum Wanted {
 }
 
 /// Free blocks by plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct BlockPool {
     free: Vec<FreeBlocks>,
     /// Indices of each plane's bad blocks, ascending.

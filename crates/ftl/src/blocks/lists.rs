@@ -25,7 +25,7 @@ impl Links {
 }
 
 /// Some lists. A member is in one of them, or in none.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Lists {
     members: Vec<Links>,
     lists: Vec<Links>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 const BY_USE: usize = 0;
 
 /// Some of the keys `0..n`, by last use.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Recency {
     /// The key used last stands last.
     lists: Lists,

@@ -81,7 +81,7 @@ pub fn join_units(seed: usize, valid: &[Option<u16>], rule: &JoinRule) -> UnitCh
 }
 
 /// Victim order of one plane, over the units of its blocks.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct UnitVictims {
     lists: ClosedBlocks,
     /// Blocks with units without a valid page, by how many; where a block has several units.

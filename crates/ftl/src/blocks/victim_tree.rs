@@ -12,7 +12,7 @@ const EMPTY: u64 = 0;
 const AGE_BITS: u32 = 40;
 
 /// Slots ordered by (invalid pages, age).
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct VictimTree {
     keys: Vec<u64>,
     leaves: usize,

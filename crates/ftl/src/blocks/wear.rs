@@ -38,7 +38,7 @@ impl WearLeveling {
 /// Some blocks of one plane by their erases, in one list per count, oldest member first. Blocks are
 /// named by their index in the plane. Finding the next list costs at most the spread of the counts,
 /// whatever the number of blocks.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct EraseLists {
     /// One list for each number of erases.
     lists: Lists,
@@ -99,7 +99,7 @@ impl EraseLists {
 }
 
 /// Erases of all blocks, and which closed block static levelling would move.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Wear {
     geometry: Geometry,
     static_threshold: Option<u32>,

@@ -20,7 +20,7 @@ use crate::foreign::plugin::PluginName;
 use crate::plan::{EraseUnit, FillTarget, FtlError, GcCounters, InitialKeys, Plan};
 use crate::seam::policy::OwnPolicy;
 use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, LogSize, RecoveryCounts, Restart, SharedKeys, SuperblockKeys,
+    CopiedLayer, Facts, Layer, LayerParts, LayerSpec, LogSize, RecoveryCounts, Restart, SharedKeys, SuperblockKeys,
     TranslationLayer, ZoneOperation, ZoneReport,
 };
 pub use spec_rules::{is_strict, kinds_that};

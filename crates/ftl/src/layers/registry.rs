@@ -190,6 +190,13 @@ macro_rules! dispatch {
         #[derive(serde::Serialize, serde::Deserialize)]
         pub enum Ftl { $(#[doc = $about] $variant(Box<<$layer as Layer>::Running>)),+ }
 
+        impl Ftl {
+            /// A layer of the same state, which goes on alone; `None` for one of the user's own.
+            pub fn copied(&self) -> Option<Ftl> {
+                Some(match self { $(Ftl::$variant(ftl) => Ftl::$variant(Box::new(CopiedLayer::copied(&**ftl)?))),+ })
+            }
+        }
+
         /// One call on whichever layer there is.
         macro_rules! each {
             ($self:ident, $ftl:ident => $call:expr) => {

@@ -11,6 +11,18 @@ use super::recovery::{RecoveryCounts, Restart};
 use super::translation_layer::TranslationLayer;
 use crate::plan::{EraseUnit, FillTarget, FtlError};
 
+/// A layer at work of which there can be a second one in the same state.
+pub trait CopiedLayer: Sized {
+    /// The second one, which goes on alone; `None` if what the layer keeps is its own affair.
+    fn copied(&self) -> Option<Self>;
+}
+
+impl<T: Clone> CopiedLayer for T {
+    fn copied(&self) -> Option<T> {
+        Some(self.clone())
+    }
+}
+
 /// A translation layer that specs can ask for. No value of the type is needed: a layer of its own
 /// implements it for itself, a variant of another for an empty type.
 pub trait Layer {
@@ -18,7 +30,7 @@ pub trait Layer {
     type Keys: Keys;
 
     /// What runs. It can be written down and read again, so that a device that was aged once serves many runs.
-    type Running: TranslationLayer + Serialize + DeserializeOwned;
+    type Running: TranslationLayer + CopiedLayer + Serialize + DeserializeOwned;
 
     /// What is fixed of it.
     const FACTS: Facts;

@@ -14,7 +14,7 @@ mod translation_layer;
 mod zones;
 
 pub use facts::{Facts, Reports};
-pub use layer::Layer;
+pub use layer::{CopiedLayer, Layer};
 pub(crate) use parts::typed_share;
 pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};

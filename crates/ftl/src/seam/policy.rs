@@ -5,11 +5,9 @@
 //! and the engine: it checks every answer, and an error bears the policy's name. The built-in victim policies look at
 //! the same [`ClosedBlocks`].
 
-use std::cell::{RefCell, RefMut};
 use std::fmt;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pumice_types::{BlockId, DieId, Lpn, PlaneId, Time};
 
@@ -106,7 +104,7 @@ pub struct SuspensionPoint {
 }
 
 /// A policy at work in one run. It is asked only for what its source says it decides. Errors are texts of one line.
-pub trait Decisions {
+pub trait Decisions: Send {
     /// The block of the plane to reclaim next, by its index in the plane. Asked only if a closed block of the plane has
     /// an invalid page.
     ///
@@ -222,7 +220,7 @@ impl PartialEq for OwnPolicy {
 /// A policy that is asked for the streams of pages that lie one behind the other.
 pub struct Placing<'a> {
     decider: &'a Decider,
-    policy: RefMut<'a, dyn Decisions>,
+    policy: MutexGuard<'a, Box<dyn Decisions>>,
     calls: &'a AtomicU64,
 }
 
@@ -248,7 +246,8 @@ impl Placing<'_> {
 pub struct Decider {
     source: OwnPolicy,
     decides: Decides,
-    policy: Rc<RefCell<Box<dyn Decisions>>>,
+    /// Never waited for: one thread has the device, and a call ends before the next.
+    policy: Arc<Mutex<Box<dyn Decisions>>>,
 }
 
 impl fmt::Debug for Decider {
@@ -265,7 +264,7 @@ impl Decider {
     pub fn open(source: &OwnPolicy, shape: &DeviceShape) -> Result<Decider, PolicyFault> {
         let fault = |text| PolicyFault { policy: source.0.name().into(), text };
         let policy = source.1.during(|| source.0.open(shape)).map_err(fault)?;
-        Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Rc::new(RefCell::new(policy)) })
+        Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Arc::new(Mutex::new(policy)) })
     }
 
     /// What it decides.
@@ -284,7 +283,7 @@ impl Decider {
     /// # Errors
     /// The policy failed, or named another block.
     pub fn victim(&self, plane: &mut AskingPlane) -> Result<u32, FtlError> {
-        let answer = self.source.1.during(|| self.policy.borrow_mut().victim(plane));
+        let answer = self.source.1.during(|| self.at_work().victim(plane));
         let block = answer.map_err(|text| self.fault(text))?;
         self.check_block("victim", plane, block)?;
         Ok(block)
@@ -295,7 +294,7 @@ impl Decider {
     /// # Errors
     /// As [`Decider::victim`].
     pub fn wear_swap(&self, plane: &mut AskingPlane) -> Result<Option<u32>, FtlError> {
-        let answer = self.source.1.during(|| self.policy.borrow_mut().wear_swap(plane));
+        let answer = self.source.1.during(|| self.at_work().wear_swap(plane));
         let Some(block) = answer.map_err(|text| self.fault(text))? else { return Ok(None) };
         self.check_block("wear_swap", plane, block)?;
         Ok(Some(block))
@@ -316,8 +315,12 @@ impl Decider {
     /// Begins to place several pages, one after the other.
     #[inline]
     pub fn placing(&self) -> Placing<'_> {
-        let policy = RefMut::map(self.policy.borrow_mut(), |policy| &mut **policy);
-        Placing { decider: self, policy, calls: &self.source.1.0 }
+        Placing { decider: self, policy: self.at_work(), calls: &self.source.1.0 }
+    }
+
+    #[inline]
+    fn at_work(&self) -> MutexGuard<'_, Box<dyn Decisions>> {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What an answer that is not the usual one comes to.
@@ -336,7 +339,7 @@ impl Decider {
     /// # Errors
     /// The policy failed.
     pub fn suspend(&self, erase: &SuspensionPoint) -> Result<bool, PolicyFault> {
-        let answer = self.source.1.during(|| self.policy.borrow_mut().suspend(erase));
+        let answer = self.source.1.during(|| self.at_work().suspend(erase));
         answer.map_err(|text| self.fault(text))
     }
 

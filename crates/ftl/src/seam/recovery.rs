@@ -110,7 +110,7 @@ pub struct LogSize {
 }
 
 /// Blocks of which nothing proves that they are erased: after a power cut, all that look so.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Proofs {
     /// One bit each; empty before the first cut.
     unproven: Vec<u64>,

@@ -13,7 +13,7 @@ use crate::plan::{FtlError, GcCounters, Plan, ZoneError};
 ///
 /// Below the five operations stand the capabilities. A layer returns those that it has, and is asked for nothing of
 /// the others.
-pub trait TranslationLayer {
+pub trait TranslationLayer: Send {
     /// Appends the commands that store version `version` of `lpn`.
     ///
     /// # Errors

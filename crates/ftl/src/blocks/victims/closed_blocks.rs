@@ -19,7 +19,7 @@ use crate::blocks::lists::Lists;
 const BY_AGE: usize = 0;
 
 /// Victim order of one plane. Blocks are named by their index in the plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ClosedBlocks {
     policy: VictimPolicy,
     /// What is kept of each block; a user's own policy may hold on to it.

@@ -66,6 +66,17 @@ impl BlockRow {
         self.closed.load(Relaxed) != 0
     }
 
+    /// A row of its own that holds the same.
+    fn copied(&self) -> BlockRow {
+        BlockRow {
+            changed: self.changed().into(),
+            erases: self.erases().into(),
+            valid: self.valid().into(),
+            stream: self.stream().into(),
+            closed: self.closed.load(Relaxed).into(),
+        }
+    }
+
     pub(super) fn close(&self, valid: u16, now: u64) {
         self.change(valid, now);
         self.closed.store(1, Relaxed);
@@ -92,8 +103,8 @@ impl BlockRow {
     }
 }
 
-/// The columns of one plane. Cloning shares them.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// The columns of one plane. A clone is a copy of its own; [`PlaneColumns::shared`] are the columns themselves.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PlaneColumns {
     rows: Arc<[BlockRow]>,
     /// For each count of valid pages the closed block that has been unchanged longest, or [`NO_BLOCK`]; empty until it
@@ -105,10 +116,28 @@ pub struct PlaneColumns {
     shown_from: usize,
 }
 
+impl Clone for PlaneColumns {
+    fn clone(&self) -> PlaneColumns {
+        PlaneColumns {
+            rows: self.rows.iter().map(BlockRow::copied).collect(),
+            oldest: self.oldest.iter().map(|block| AtomicU32::new(block.load(Relaxed))).collect(),
+            ages: self.ages.iter().map(|age| AtomicU64::new(age.load(Relaxed))).collect(),
+            shown_from: self.shown_from,
+        }
+    }
+}
+
 impl PlaneColumns {
     /// The columns of a plane of `blocks` blocks, none of them closed.
     pub fn new(blocks: usize) -> PlaneColumns {
         PlaneColumns { rows: (0..blocks).map(|_| BlockRow::default()).collect(), ..PlaneColumns::default() }
+    }
+
+    /// The columns themselves, for who holds on to them.
+    pub fn shared(&self) -> PlaneColumns {
+        let PlaneColumns { rows, oldest, ages, shown_from } = self;
+        let (rows, oldest, ages) = (Arc::clone(rows), Arc::clone(oldest), Arc::clone(ages));
+        PlaneColumns { rows, oldest, ages, shown_from: *shown_from }
     }
 
     /// The blocks.

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
 use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
 use crate::seam::{
-    Conduct, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, MemoryUse, Recovery, RecoveryCounts, Reports,
-    Restart, Retirement, TranslationLayer, whole_share,
+    Conduct, CopiedLayer, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, MemoryUse, Recovery, RecoveryCounts,
+    Reports, Restart, Retirement, TranslationLayer, whole_share,
 };
 
 /// What a spec says to a plug-in.
@@ -98,6 +98,12 @@ impl Serialize for Plugged {
 impl<'de> Deserialize<'de> for Plugged {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Plugged, D::Error> {
         Err(serde::de::Error::custom(NOT_WRITTEN_DOWN))
+    }
+}
+
+impl CopiedLayer for Plugged {
+    fn copied(&self) -> Option<Plugged> {
+        None
     }
 }
 

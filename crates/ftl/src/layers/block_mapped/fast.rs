@@ -48,7 +48,7 @@ struct Sequential {
 }
 
 /// One plane of FAST.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Fast {
     book: PlaneBook,
     order: ProgramOrder,

@@ -46,7 +46,7 @@ struct LogPair {
 }
 
 /// One plane of the log block scheme.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct LogBlock {
     book: PlaneBook,
     order: ProgramOrder,

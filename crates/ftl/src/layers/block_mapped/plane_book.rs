@@ -14,7 +14,7 @@ use crate::recovery::KeptBlock;
 use crate::seam::Proofs;
 
 /// What all planes share.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Shared {
     /// Free blocks.
     pub pool: BlockPool,
@@ -98,7 +98,7 @@ struct Filled {
 }
 
 /// The belief about one plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct PlaneBook {
     place: PlanePlace,
     first_block: u32,

@@ -39,7 +39,7 @@ struct Chain {
 }
 
 /// One plane of the replacement block scheme.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ReplacementBlock {
     book: PlaneBook,
     chains: Vec<Chain>,

@@ -11,7 +11,7 @@ use crate::recovery::{KeptBlock, KeptUnit, UnitRecovery, UnitShape};
 use crate::seam::{Conduct, Figures, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
-pub trait PlaneFtl {
+pub trait PlaneFtl: Send {
     /// Whether every page of a D-block has its own offset.
     const IN_PLACE: bool = true;
 
@@ -70,7 +70,7 @@ pub struct StripedConfig {
 }
 
 /// The planes of a device.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Striped<F> {
     planes: Vec<F>,
     unit_pages: u32,

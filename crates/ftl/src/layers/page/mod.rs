@@ -49,7 +49,7 @@ pub use streams::handles::{CollectedPlace, Handles, Isolation};
 use streams::heat::RecentWrites;
 
 /// The translation layer's state.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct PageFtl {
     config: PageConfig,
     maps: PageMaps,

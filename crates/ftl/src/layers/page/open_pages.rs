@@ -23,7 +23,7 @@ use crate::plan::{FtlError, Plan};
 use crate::seam::GatheredUnits;
 
 /// The pages of a device in which units gather.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct OpenPages {
     geometry: Geometry,
     planes: Vec<PlanePages>,

@@ -32,7 +32,7 @@ pub struct EraseUnitId {
 }
 
 /// The zones of a device and the pages in them.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ZoneLayout {
     /// What it was made from.
     pub config: LayoutConfig,

@@ -21,7 +21,7 @@ pub(super) struct ZonePage {
 }
 
 /// The host's maps.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ZoneMaps {
     capacity: u32,
     /// Logical page to page of a zone: [`AS_FILLED`], [`TRIMMED`], else number of the page + 1.

@@ -76,7 +76,7 @@ pub struct ZnsConfig {
 }
 
 /// Device and host.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Zns {
     config: ZnsConfig,
     zoned: ZonedDevice,

@@ -32,7 +32,7 @@ struct Directory {
 }
 
 /// Cached entries: a PMD and its four PTs, each for one logical block.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Cache {
     recency: Recency,
     is_cached: Vec<bool>,
@@ -41,7 +41,7 @@ struct Cache {
 }
 
 /// The map of one plane.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct SpareMap {
     directories: Vec<Directory>,
     cache: Cache,

@@ -87,7 +87,7 @@ struct Owned {
 }
 
 /// One plane of the superblock FTL.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Superblock2006 {
     book: PlaneBook,
     config: SuperblockConfig,

@@ -36,7 +36,7 @@ impl Neighbours {
 }
 
 /// Disturb counters of every unit; empty where there are none of the kind.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct Disturbs {
     units: usize,
     /// Disturbs of leaves.

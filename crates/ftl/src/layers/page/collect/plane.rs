@@ -133,7 +133,7 @@ pub(super) struct Job {
 }
 
 /// One plane's blocks.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct Plane {
     /// Open block of each [`WriteStream`].
     pub(in crate::layers::page) open: [Option<Open>; STREAMS],

@@ -43,7 +43,7 @@ impl EraseUnits {
 }
 
 /// Free units of each block and plane, beside the pool of blocks that have any.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct FreeUnits {
     /// Free units of each block that is in the pool.
     of_block: Vec<UnitSet>,

@@ -53,7 +53,7 @@ impl CachedMap {
 }
 
 /// What a plane keeps of its translation pages.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct PlaneShare {
     victims: ClosedBlocks,
     /// Free blocks that belong to translation pages, whichever they are.
@@ -61,7 +61,7 @@ struct PlaneShare {
 }
 
 /// The map in flash, and its part in RAM.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct Translation {
     cache: MapCache,
     /// Version of each translation page.

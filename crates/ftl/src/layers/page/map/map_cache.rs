@@ -23,7 +23,7 @@ pub(super) enum Eviction {
 }
 
 /// Entries of the map that are in RAM.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct MapCache {
     entries_max: usize,
     entries_per_page: u32,

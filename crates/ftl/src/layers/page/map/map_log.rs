@@ -129,7 +129,7 @@ impl LogShape {
 }
 
 /// The log of a device.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct MapLog {
     pub(in crate::layers::page) shape: LogShape,
     /// The logical page of item 0.

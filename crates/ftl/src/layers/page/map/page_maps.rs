@@ -34,7 +34,7 @@ pub(in crate::layers::page) struct PageRun {
 }
 
 /// Where logical pages lie, and what physical pages hold.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct PageMaps {
     pub(in crate::layers::page) pages: u32,
     words: usize,
@@ -47,7 +47,7 @@ pub(in crate::layers::page) struct PageMaps {
 }
 
 /// Where the initial fill puts logical pages.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct FilledPlaces {
     geometry: Geometry,
     /// Logical pages that it stores, from the first one on.

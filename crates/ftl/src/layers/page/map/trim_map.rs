@@ -73,7 +73,7 @@ impl TrimShape {
 }
 
 /// Which pages are trimmed, and what of that is not written down yet.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct TrimMap {
     shape: TrimShape,
     /// A bit a logical page: trimmed, and not written since.

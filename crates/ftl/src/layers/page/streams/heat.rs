@@ -9,7 +9,7 @@ use pumice_types::{Lpn, bits};
 use serde::{Deserialize, Serialize};
 
 /// Recent writes.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(in crate::layers::page) struct RecentWrites {
     current: Vec<u64>,
     previous: Vec<u64>,

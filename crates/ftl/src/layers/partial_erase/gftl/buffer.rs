@@ -27,7 +27,7 @@ pub struct BufferTarget {
 }
 
 /// The buffer's blocks, and which logical pages have their newest copy in them.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct BufferBlocks {
     pages: usize,
     /// Blocks that each plane may use.

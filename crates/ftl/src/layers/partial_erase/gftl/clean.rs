@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::seam::{TranslationLayer, UIndex};
 
 /// What one plane has to clean.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Cleaning {
     /// Logical blocks to merge, first come first served.
     pub queue: VecDeque<u32>,

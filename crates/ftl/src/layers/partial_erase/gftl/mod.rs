@@ -49,7 +49,7 @@ pub struct GftlConfig {
 }
 
 /// The translation layer's state.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Gftl {
     nftl: Nftl,
     config: GftlConfig,

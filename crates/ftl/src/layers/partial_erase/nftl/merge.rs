@@ -11,7 +11,7 @@ use crate::plan::{FtlError, Plan};
 use crate::seam::{MergePolicy, UIndex};
 
 /// M-Merge's planner with its inputs' scratch memory.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct MMergeScratch {
     planner: MMergePlanner,
     d_leaves: Vec<LeafState>,

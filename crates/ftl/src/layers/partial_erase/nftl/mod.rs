@@ -91,7 +91,7 @@ pub(in crate::layers) struct UBlock {
 }
 
 /// The translation layer's state.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Nftl {
     pub(in crate::layers) config: NftlConfig,
     pub(in crate::layers) pages: usize,

@@ -23,7 +23,7 @@ struct BlockSums {
 }
 
 /// Pages and leaves of all blocks, in columns.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Blocks {
     tree: PbTree,
     words: usize,

@@ -69,7 +69,7 @@ struct PenSuperblock {
 }
 
 /// The translation layer's state.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct SuperblockPen {
     config: SuperblockPenConfig,
     pages: u32,

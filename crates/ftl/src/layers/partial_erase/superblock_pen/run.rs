@@ -9,7 +9,7 @@ use crate::merge::superblock::{MemberState, PenSuperblockState, SuperblockPlan, 
 use crate::plan::Plan;
 
 /// The planner with its inputs' scratch memory.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SuperblockScratch {
     planner: SuperblockPlanner,
     states: Vec<MemberState>,

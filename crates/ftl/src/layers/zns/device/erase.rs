@@ -40,7 +40,7 @@ pub(in crate::layers::zns) struct Work<'a> {
 }
 
 /// Units of blocks that zones share: which are blank, disturbed or spare. Empty where zones consist of whole blocks.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(in crate::layers::zns) struct SharedBlocks {
     /// A bit a block: it was never erased nor written.
     fresh: Vec<u64>,

@@ -73,7 +73,7 @@ pub(super) struct DeviceRules {
 }
 
 /// The device.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,

@@ -1,0 +1,269 @@
+//! Calls of the device that make no sense, in any order and from two threads: each is an error value, and changes
+//! nothing.
+
+use std::ffi::c_int;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use pumice_capi::device::*;
+
+use super::{Random, chosen, text};
+
+/// Illegal calls in a round.
+const ILLEGAL: u64 = 1_000_000;
+
+fn opened(settings: &std::ffi::CStr) -> u64 {
+    let options = CDeviceOptions { settings: settings.as_ptr(), ..default_options() };
+    let mut device = 0;
+    // SAFETY: live variables.
+    assert_eq!(unsafe { pumice_device_open(&raw const options, &raw mut device) }, 0, "{}", said());
+    device
+}
+
+fn default_options() -> CDeviceOptions {
+    CDeviceOptions {
+        version: DEVICE_VERSION.code(),
+        size: size_of::<CDeviceOptions>() as u32,
+        request_bytes: size_of::<CDeviceRequest>() as u32,
+        completion_bytes: size_of::<CDeviceCompletion>() as u32,
+        preset: c"tiny".as_ptr(),
+        file: null(),
+        spec: null(),
+        settings: null(),
+    }
+}
+
+fn said() -> String {
+    text(pumice_device_message())
+}
+
+fn info(device: u64) -> CDeviceInfo {
+    let mut info = CDeviceInfo { size: size_of::<CDeviceInfo>() as u32, ..CDeviceInfo::default() };
+    // SAFETY: a struct of the size that it says.
+    assert_eq!(unsafe { pumice_device_get_info(device, &raw mut info) }, 0, "{}", said());
+    info
+}
+
+fn result(device: u64) -> String {
+    let mut bytes = 0;
+    // SAFETY: live variables; no room for the text.
+    let status = unsafe { pumice_device_result(device, null_mut(), 0, &raw mut bytes) };
+    assert_eq!(status, DeviceStatus::NoRoom as c_int);
+    let mut document = vec![1; bytes];
+    // SAFETY: as much room as it says.
+    assert_eq!(unsafe { pumice_device_result(device, document.as_mut_ptr(), bytes, null_mut()) }, 0);
+    text(document.as_ptr())
+}
+
+fn write(at_ns: u64, page: u64) -> CDeviceRequest {
+    CDeviceRequest { at_ns, offset_bytes: page * 4096, bytes: 4096, kind: 1, ..CDeviceRequest::default() }
+}
+
+fn submit(device: u64, requests: &[CDeviceRequest]) -> (c_int, usize) {
+    let mut taken = 7;
+    // SAFETY: an array of the length that is given.
+    let status = unsafe { pumice_device_submit(device, requests.as_ptr(), requests.len(), null_mut(), &raw mut taken) };
+    (status, taken)
+}
+
+fn advance(device: u64, to: u64, done: &mut [CDeviceCompletion]) -> (c_int, usize) {
+    let mut count = 0;
+    // SAFETY: an array of the length that is given.
+    let status = unsafe { pumice_device_advance(device, to, done.as_mut_ptr(), done.len(), &raw mut count) };
+    (status, count)
+}
+
+/// A call that a device with power refuses at `now`, after some use.
+fn illegal(device: u64, random: &mut Random, now: u64, capacity: u64) -> c_int {
+    let good = write(now, 0);
+    let past = random.below(now);
+    let handle = match random.below(3) {
+        0 => random.below(1 << 40),
+        1 => device ^ (1 << (32 + random.below(32))),
+        _ => u64::MAX - random.below(1 << 20),
+    };
+    let mut id = 0;
+    // SAFETY: null pointers are allowed, and all others are to live variables.
+    unsafe {
+        match random.below(20) {
+            0 => submit(device, &[CDeviceRequest { at_ns: past, ..good }]).0,
+            1 => submit(device, &[CDeviceRequest { offset_bytes: capacity - random.below(4096), ..good }]).0,
+            2 => submit(device, &[CDeviceRequest { offset_bytes: u64::MAX - random.below(9999), ..good }]).0,
+            3 => submit(device, &[CDeviceRequest { bytes: 0, ..good }]).0,
+            4 => submit(device, &[CDeviceRequest { kind: 4 + random.below(252) as u8, ..good }]).0,
+            5 => submit(device, &[CDeviceRequest { at_ns: u64::MAX - random.below(1 << 62), ..good }]).0,
+            6 => submit(device, &[CDeviceRequest { kind: 3, ..good }]).0,
+            7 => submit(device, &[CDeviceRequest { flow: 1 + random.below(255) as u8, ..good }]).0,
+            8 => pumice_device_submit(device, null(), 1 + random.below(9) as usize, &raw mut id, null_mut()),
+            9 => pumice_device_submit(device, &raw const good, usize::MAX, null_mut(), null_mut()),
+            10 => advance(device, past, &mut [CDeviceCompletion::default(); 2]).0,
+            11 => pumice_device_advance(device, now, null_mut(), 3, null_mut()),
+            12 => pumice_device_take(device, null_mut(), usize::MAX, &raw mut id as *mut usize),
+            13 => pumice_device_next_event(device, null_mut()),
+            14 => pumice_device_cut(device, now),
+            15 => pumice_device_restart(device, now),
+            16 => pumice_device_fork(device, null_mut()),
+            17 => pumice_device_get_info(device, null_mut()),
+            18 => advance(device, (1 << 62) + 1 + random.below(1 << 61), &mut []).0,
+            _ => on_no_device(handle, random, now),
+        }
+    }
+}
+
+/// A call to a handle of no device.
+fn on_no_device(handle: u64, random: &mut Random, now: u64) -> c_int {
+    let mut copy = 5;
+    let status = match random.below(8) {
+        0 => submit(handle, &[write(now, 1)]).0,
+        1 => advance(handle, now, &mut []).0,
+        2 => pumice_device_close(handle),
+        // SAFETY: live variables, or null.
+        3 => unsafe { pumice_device_fork(handle, &raw mut copy) },
+        4 => pumice_device_cut(handle, now),
+        5 => pumice_device_finish(handle),
+        // SAFETY: null is allowed.
+        6 => unsafe { pumice_device_result(handle, null_mut(), 0, null_mut()) },
+        // SAFETY: the same.
+        _ => unsafe { pumice_device_take(handle, null_mut(), 0, null_mut()) },
+    };
+    assert_eq!((status, copy), (DeviceStatus::NoDevice as c_int, 5), "{handle:#x}");
+    status
+}
+
+#[test]
+fn t079_illegal_calls_of_a_device_are_error_values_and_change_nothing() {
+    let (seed, calls) = chosen(ILLEGAL);
+    let mut random = Random::new(seed);
+    let (device, other) = (opened(c""), opened(c""));
+    let capacity = info(device).capacity_bytes;
+    let mut statuses = [0_u64; 15];
+    for nth in 1..=calls {
+        let now = 1_000 + nth / 1_000 * 2_000_000;
+        if nth % 1_000 < 2 {
+            let legal = [write(now, nth % 5_000), write(now, nth * 7 % 5_000)];
+            assert_eq!([submit(device, &legal), submit(other, &legal)], [(0, 2); 2]);
+        }
+        let before = info(device);
+        let status = illegal(device, &mut random, now, capacity);
+        statuses[status as usize] += 1;
+        assert!(status != 0 && status != DeviceStatus::Internal as c_int, "call {nth}");
+        let line = said();
+        assert!(!line.is_empty() && !line.contains('\n'), "{line}");
+        let after = info(device);
+        assert_eq!(
+            (before.now_ns, before.outstanding, before.waiting),
+            (after.now_ns, after.outstanding, after.waiting)
+        );
+    }
+    assert_eq!(statuses.iter().filter(|&&count| count > 0).count(), 6, "{statuses:?}");
+    let mut done = [CDeviceCompletion::default(); 64];
+    let end = u64::MAX;
+    loop {
+        let (status, count) = advance(device, end, &mut done);
+        let mut same = [CDeviceCompletion::default(); 64];
+        assert_eq!((status, (0, count)), (0, advance(other, end, &mut same)));
+        assert_eq!(format!("{done:?}"), format!("{same:?}"));
+        if count < done.len() {
+            break;
+        }
+    }
+    assert_eq!((pumice_device_finish(device), pumice_device_finish(other)), (0, 0));
+    assert_eq!(result(device), result(other));
+    assert_eq!(pumice_device_finish(device), DeviceStatus::Ended as c_int);
+    assert_eq!((pumice_device_close(device), pumice_device_close(other)), (0, 0));
+    (0..1_000).for_each(|_| {
+        on_no_device(device, &mut random, 1 << 40);
+    });
+}
+
+#[test]
+fn t080_two_threads_at_one_device_get_answers_or_are_told_that_it_is_busy() {
+    let (seed, calls) = chosen(ILLEGAL / 4);
+    let device = opened(c"");
+    let is_over = AtomicBool::new(false);
+    let calls_of = |nth: u64| {
+        let mut random = Random::new(seed + nth);
+        let mut statuses = [0_u64; 15];
+        for _ in 0..calls {
+            let status = match random.below(6) {
+                0 | 1 => submit(device, &[write(1 << 40, random.below(5_000))]).0,
+                2 => advance(device, 1 << 40, &mut [CDeviceCompletion::default(); 8]).0,
+                3 => submit(device, &[write(random.below(1_000), 1)]).0,
+                _ => on_no_device(device ^ (1 << 63), &mut random, 1 << 40),
+            };
+            statuses[status as usize] += 1;
+        }
+        is_over.store(true, Relaxed);
+        statuses
+    };
+    let (one, two) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| calls_of(1));
+        (calls_of(0), other.join().expect("no panic"))
+    });
+    for statuses in [one, two] {
+        let known = [DeviceStatus::Ok, DeviceStatus::Time, DeviceStatus::NoDevice, DeviceStatus::Busy];
+        let told: u64 = known.iter().map(|&status| statuses[status as usize]).sum();
+        assert_eq!(told, calls, "{statuses:?}");
+    }
+    // One of two threads closes it, and the calls of both find no device from then on.
+    let closed = std::thread::scope(|scope| {
+        let other = scope.spawn(|| pumice_device_close(device));
+        [pumice_device_close(device), other.join().expect("no panic")]
+    });
+    assert_eq!(closed.iter().sum::<c_int>(), DeviceStatus::NoDevice as c_int, "{closed:?}");
+    assert_eq!(submit(device, &[write(1 << 40, 0)]).0, DeviceStatus::NoDevice as c_int);
+}
+
+#[test]
+fn t081_what_is_no_device_is_not_opened_and_older_and_wider_structs_are_served() {
+    let good = default_options();
+    let cases = [
+        (CDeviceOptions { version: DEVICE_VERSION.code() + 1, ..good }, DeviceStatus::BadVersion, "version 1.1"),
+        (CDeviceOptions { size: 8, ..good }, DeviceStatus::Misuse, "options has 8 bytes"),
+        (CDeviceOptions { request_bytes: 16, ..good }, DeviceStatus::Misuse, "request_bytes = 16"),
+        (CDeviceOptions { preset: c"tini".as_ptr(), ..good }, DeviceStatus::BadSpec, "tiny"),
+        (CDeviceOptions { file: c"/no/such.toml".as_ptr(), ..good }, DeviceStatus::BadSpec, "/no/such.toml: "),
+        (
+            CDeviceOptions { file: c"a".as_ptr(), spec: c"b".as_ptr(), ..good },
+            DeviceStatus::Misuse,
+            "both file and spec",
+        ),
+        (
+            CDeviceOptions { settings: c"run.until".as_ptr(), ..good },
+            DeviceStatus::BadSpec,
+            "'run.until' is no setting",
+        ),
+        (CDeviceOptions { settings: c"run.timed = false".as_ptr(), ..good }, DeviceStatus::BadSpec, "run.timed"),
+        (CDeviceOptions { settings: c"run.no = 1".as_ptr(), ..good }, DeviceStatus::BadSpec, "run.no"),
+        (CDeviceOptions { spec: c"[geometry]\nchanels = 2".as_ptr(), ..good }, DeviceStatus::BadSpec, "chanels"),
+    ];
+    for (options, expected, part) in cases {
+        let mut device = 9;
+        // SAFETY: live variables.
+        let status = unsafe { pumice_device_open(&raw const options, &raw mut device) };
+        assert_eq!((status, device), (expected as c_int, 0), "{}", said());
+        assert!(said().contains(part) && !said().contains('\n'), "{}", said());
+    }
+    // SAFETY: null pointers are allowed.
+    unsafe {
+        assert_eq!(pumice_device_open(null(), &mut 0), DeviceStatus::Misuse as c_int);
+        assert_eq!(pumice_device_open(&raw const good, null_mut()), DeviceStatus::Misuse as c_int);
+    }
+    // Arrays of a caller whose structs are wider.
+    let wide = CDeviceOptions { request_bytes: 48, completion_bytes: 40, ..good };
+    let mut device = 0;
+    // SAFETY: live variables; arrays of two elements of 48 and 40 bytes.
+    unsafe {
+        assert_eq!(pumice_device_open(&raw const wide, &raw mut device), 0);
+        let requests = [[write(0, 1), write(9, 9)], [write(5, 2), write(9, 9)]];
+        let mut taken = 0;
+        assert_eq!(pumice_device_submit(device, requests.as_ptr().cast(), 2, null_mut(), &raw mut taken), 0);
+        let mut done = [[7_u64; 5]; 2];
+        let mut count = 0;
+        assert_eq!(pumice_device_advance(device, u64::MAX, done.as_mut_ptr().cast(), 2, &raw mut count), 0);
+        assert_eq!((taken, count, done[0][4], done[1][4]), (2, 2, 7, 7));
+        assert_eq!([done[0][0], done[1][0]], [0, 1]);
+    }
+    assert_eq!(pumice_device_close(device), 0);
+}
