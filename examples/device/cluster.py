@@ -1,6 +1,6 @@
-"""Eight drives that store objects with an erasure code: any 6 of the 8 chunks of an object give it back. Writes keep the
-drives collecting garbage. A read takes the six chunks of data, or it reads around drives that collect: those that have
-kept an earlier read waiting for long get no new one, as long as there are six others.
+"""Eight drives that store objects with an erasure code: any 6 of the 8 chunks of an object give it back. Writes keep
+the drives collecting garbage. A read takes the six chunks of data, or it reads around drives that collect: those that
+have kept an earlier read waiting for long get no new one, as long as there are six others.
 
     python examples/device/cluster.py
 """
@@ -59,7 +59,7 @@ class Cluster:
                         self.latency_us.append((at - self.begun[read]) / US)
 
     def place(self, drive: int, chunk: int) -> int:
-        """Where a drive keeps its chunk of an object: another place on each, so that they collect at times of their own."""
+        """Where a drive keeps its chunk of an object: elsewhere on each, so that they collect at times of their own."""
         return (chunk * (2 * drive + 1) + drive) % self.chunks * CHUNK
 
     def read(self, now: int, chunk: int) -> None:

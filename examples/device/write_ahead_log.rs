@@ -208,7 +208,7 @@ pub fn live(fresh: &Device, bug: PlantedBug, seed: u64) -> Result<u64, String> {
     let mut host = Host { drive, medium: Medium::default(), now: 0, cut_at: 0 };
     let mut log = Log { bug, end: 0, next: 0, acknowledged: 0 };
     for cut in 0..4 {
-        host.cut_at = host.now + 1 + draws.below(20_000_000);
+        host.cut_at = host.now + 1 + draws.below(100_000_000);
         while log.commit(&mut host, 1 + draws.below(DATA_PAGES_MAX)).is_ok() {}
         host.lose_power(&mut draws);
         log.recover(&host.medium).map_err(|lost| format!("seed {seed}, cut {cut} at {} ns: {lost}", host.cut_at))?;

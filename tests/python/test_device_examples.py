@@ -82,9 +82,7 @@ def test_the_static_library_gives_the_same_histogram(chip_prefix: Path, shared: 
     assert static == said(built("histogram.c", chip_prefix, tmp_path, *shared))
 
 
-def test_the_port_in_cpp_retries_and_answers_all_requests(
-    chip_prefix: Path, shared: list[str], tmp_path: Path
-) -> None:
+def test_the_port_in_cpp_retries_and_answers_all_requests(chip_prefix: Path, shared: list[str], tmp_path: Path) -> None:
     text = said(built("port.cpp", chip_prefix, tmp_path, *shared))
     found = re.fullmatch(
         r"reads: 500, ([\d.]+) us each\nwrites: 500, ([\d.]+) us each\nretries: (\d+)\nend: ([\d.]+) us\n", text
