@@ -161,10 +161,9 @@ impl Log {
     fn recover(&mut self, medium: &Medium) -> Result<(), String> {
         let (mut at, mut transaction) = (0, 0);
         loop {
-            let found = (0..=DATA_PAGES_MAX).find_map(|pages| match medium.settled.get(&(at + pages)) {
-                Some(Page::Commit { transaction: of, .. }) if *of == transaction => Some(pages),
-                _ => None,
-            });
+            let is_commit =
+                |pages: &u64| medium.settled.get(&(at + pages)) == Some(&Page::Commit { transaction, pages: *pages });
+            let found = (1..=DATA_PAGES_MAX).find(is_commit);
             let Some(pages) = found else { break };
             if let Some(nth) =
                 (0..pages).find(|&nth| medium.settled.get(&(at + nth)) != Some(&Page::Data { transaction, nth }))

@@ -1,6 +1,8 @@
 //! The example of deterministic simulation testing: a sound log outlives every cut of 1,000 seeds, and each planted bug
 //! is found.
 
+#![allow(clippy::print_stdout, reason = "shows what was tried and what was found")]
+
 #[path = "../../../examples/device/write_ahead_log.rs"]
 mod write_ahead_log;
 
