@@ -17,17 +17,22 @@ DRIVES, DATA, CHUNK = 8, 6, 4096
 US = 1_000
 SPEC = pumice.preset("tiny").with_(
     ftl={"kind": "page", "over_provisioning": 0.15},
-    initial={"fill": 1.0, "age_writes": 2.0},
+    initial={"fill": 0.8, "age_writes": 2.0},
 )
 #: A drive whose oldest read has waited for longer is taken to collect.
-PATIENCE = 1_000 * US
+PATIENCE = 300 * US
+#: When reads begin. Until then each drive has taken other writes, so that they do not collect at the same time.
+START = 10_000_000 * US
 
 
 class Member:
     """A drive of the cluster, and the reads that it has not answered yet."""
 
-    def __init__(self, origin: pumice.Device) -> None:
+    def __init__(self, origin: pumice.Device, writes: int) -> None:
         self.device = origin.fork()
+        for page in range(writes):
+            self.device.submit(page * 5_000 * US, "write", page * CHUNK, CHUNK)
+        self.device.advance(START)
         self.reads: dict[int, tuple[int, int]] = {}  # id of the request → object read, when it was submitted
 
     def collects(self, now: int) -> bool:
@@ -40,7 +45,7 @@ class Cluster:
 
     def __init__(self, reads_around: bool) -> None:
         origin = pumice.Device(SPEC)
-        self.members = [Member(origin) for _ in range(DRIVES)]
+        self.members = [Member(origin, 16 * nth) for nth in range(DRIVES)]
         self.chunks = origin.capacity // CHUNK
         self.reads_around = reads_around
         self.left: list[int] = []  # chunks that a read still waits for
@@ -83,12 +88,12 @@ class Cluster:
 
 def simulate(reads_around: bool, requests: int) -> np.ndarray:
     """Latencies of reads of objects in µs."""
-    cluster, draws, now = Cluster(reads_around), random.Random(3), 0
+    cluster, draws, now = Cluster(reads_around), random.Random(3), START
     for _ in range(requests):
-        now += int(draws.expovariate(1 / (2_500 * US)))
+        now += int(draws.expovariate(1 / (300 * US)))
         cluster.advance(now)
         chunk = draws.randrange(cluster.chunks)
-        if draws.random() < 0.7:
+        if draws.random() < 0.99:
             cluster.read(now, chunk)
         else:
             cluster.write(now, chunk)
@@ -98,7 +103,7 @@ def simulate(reads_around: bool, requests: int) -> np.ndarray:
 
 def main() -> None:
     for reads_around, name in [(False, "six chunks of data"), (True, "around drives that collect")]:
-        found = simulate(reads_around, 10_000)
+        found = simulate(reads_around, 15_000)
         median, tail, most = (np.quantile(found, q) for q in (0.5, 0.99, 0.999))
         print(f"{name}: {len(found)} reads, median {median:.0f}, p99 {tail:.0f}, p99.9 {most:.0f} µs")
 

@@ -88,7 +88,7 @@ int main(void)
     pumice_device_info info = {.size = sizeof info};
     options.preset = "tiny";
     options.settings = "ftl.kind = page\nftl.over_provisioning = 0.2\nhost.read_priority = true\n"
-                       "host.write_buffer_kib = 256\nhost.flush = lru\ninitial.fill = 0.9\ninitial.age_writes = 1.0\n";
+                       "host.link_mb_per_s = 1000\nhost.overhead_us = 10\nhost.write_buffer_kib = 256\nhost.flush = lru\ninitial.fill = 0.9\ninitial.age_writes = 1.0\n";
     check(pumice_device_open(&options, &drive));
     check(pumice_device_get_info(drive, &info));
 

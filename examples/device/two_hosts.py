@@ -16,7 +16,7 @@ import pumice
 
 US = 1_000  # SimPy's time is nanoseconds here, as whole numbers
 SPEC = pumice.preset("tiny").with_(
-    ftl={"kind": "page", "over_provisioning": 0.2}, initial={"fill": 0.9, "age_writes": 1.0}
+    ftl={"kind": "page", "over_provisioning": 0.2}, initial={"fill": 0.8, "age_writes": 1.0}
 )
 Steps = Generator[simpy.Event, Any, None]
 
@@ -56,7 +56,7 @@ class SimulatedDrive:
 
 
 def reader(env: simpy.Environment, drive: SimulatedDrive, pages: int, latencies: list[tuple[int, float]]) -> Steps:
-    """Reads a page every 200 µs, whether the last one is there or not."""
+    """Reads a page every 500 µs, whether the last one is there or not."""
     draws = random.Random(1)
 
     def one() -> Steps:
@@ -66,16 +66,16 @@ def reader(env: simpy.Environment, drive: SimulatedDrive, pages: int, latencies:
 
     while True:
         env.process(one())
-        yield env.timeout(200 * US)
+        yield env.timeout(500 * US)
 
 
 def writer(env: simpy.Environment, drive: SimulatedDrive, pages: int, bursts: list[tuple[int, int, int]]) -> Steps:
-    """Writes 64 times 4 pages at once, waits until all are done, and rests for 50 ms."""
+    """Writes 64 pages at once, waits until all are done, and rests for 50 ms."""
     draws = random.Random(2)
     while True:
         yield env.timeout(50_000 * US)
         begun = int(env.now)
-        writes = [drive.request("write", draws.randrange(pages - 4), 4) for _ in range(64)]
+        writes = [drive.request("write", draws.randrange(pages)) for _ in range(64)]
         deepest = drive.device.outstanding
         yield simpy.AllOf(env, writes)
         bursts.append((begun, int(env.now), deepest))

@@ -66,10 +66,11 @@ def test_the_histogram_in_c_tells_reads_from_buffered_writes(
         assert sum(int(count) for _, count, _ in found) == int(parts[kind])
         assert found[-1][2] == "100.00"
         rows[kind] = [(float(us), int(count)) for us, count, _ in found]
-    # A read takes tR of tens of microseconds, or waits for a program or an erase; the buffer takes most writes at once.
-    assert rows["reads"][0][0] > 32
+    # Most reads take tR, 70 µs, and some wait for collection; the buffer takes most writes at once.
+    usual = {kind: max(found, key=lambda row: row[1])[0] for kind, found in rows.items()}
+    assert 70 < usual["reads"] < 280
     assert rows["reads"][-1][0] > 1_000
-    assert rows["writes"][0][0] < 10
+    assert usual["writes"] < 40
 
 
 def test_the_static_library_gives_the_same_histogram(chip_prefix: Path, shared: list[str], tmp_path: Path) -> None:
@@ -106,9 +107,9 @@ def test_two_hosts_share_a_drive_and_its_queue_builds() -> None:
 
 def test_reads_around_drives_that_collect_have_a_shorter_tail() -> None:
     cluster = loaded("cluster")
-    plain, around = (cluster.simulate(reads_around, 4_000) for reads_around in (False, True))
-    assert len(plain) == len(around) > 2_500
-    assert np.quantile(around, 0.99) < 0.8 * np.quantile(plain, 0.99)
+    plain, around = (cluster.simulate(reads_around, 15_000) for reads_around in (False, True))
+    assert len(plain) == len(around) > 14_000
+    assert np.quantile(around, 0.99) < 0.1 * np.quantile(plain, 0.99)
     # A drive that answers at once is not avoided: the usual read is as fast.
     assert np.median(around) < 1.1 * np.median(plain)
 
