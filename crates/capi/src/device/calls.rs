@@ -149,14 +149,14 @@ pub unsafe extern "C" fn pumice_device_next_event(device: u64, at_ns: *mut u64) 
     })
 }
 
-/// Room of the caller for completions.
-struct Room {
+/// CompletionRoom of the caller for completions.
+struct CompletionRoom {
     completions: *mut CDeviceCompletion,
     room: usize,
     count: *mut usize,
 }
 
-impl Room {
+impl CompletionRoom {
     /// Refuses room that is none.
     fn check(&self, step: usize) -> Result<(), Failure> {
         let misuse = |text: String| Err(Failure::misuse(text));
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn pumice_device_advance(
     room: usize,
     count: *mut usize,
 ) -> c_int {
-    let room = Room { completions, room, count };
+    let room = CompletionRoom { completions, room, count };
     call(device, |open| {
         room.check(open.completion_bytes)?;
         let wanted = if room.room == 0 { usize::MAX } else { room.room };
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn pumice_device_take(
     room: usize,
     count: *mut usize,
 ) -> c_int {
-    let room = Room { completions, room, count };
+    let room = CompletionRoom { completions, room, count };
     call(device, |open| {
         room.check(open.completion_bytes)?;
         // SAFETY: checked, and the promises of this function's caller.
