@@ -42,14 +42,14 @@ impl OpenDevice {
 }
 
 /// A place for one device at a time.
-struct Place {
+struct DevicePlace {
     /// Devices that it has had, with this one.
     generation: u32,
     device: Option<Arc<Mutex<OpenDevice>>>,
 }
 
 /// All places, of open devices and free ones.
-static PLACES: RwLock<Vec<Place>> = RwLock::new(Vec::new());
+static PLACES: RwLock<Vec<DevicePlace>> = RwLock::new(Vec::new());
 
 /// The place that a handle names, and the generation that it is of.
 fn parts(handle: u64) -> (usize, u32) {
@@ -64,7 +64,7 @@ pub fn admit(device: OpenDevice) -> Result<u64, Failure> {
     let index = free.unwrap_or(places.len());
     let number = u32::try_from(index).map_err(|_| Failure::misuse("too many devices are open".into()))?;
     if free.is_none() {
-        places.push(Place { generation: 0, device: None });
+        places.push(DevicePlace { generation: 0, device: None });
     }
     let place = &mut places[index];
     place.generation += 1;
