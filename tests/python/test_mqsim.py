@@ -88,6 +88,11 @@ def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_p
     assert command("run", "spec.toml").returncode == 0
 
 
+def found_fill(spec: Path) -> float:
+    """The share of a spec's device that is stored before the first request."""
+    return float(pumice.Spec.from_file(spec).resolve()["config"]["initial"]["fill"])
+
+
 def test_several_flows_come_over_with_their_addresses_depths_and_priorities(command: Command, tmp_path: Path) -> None:
     deep = {
         **GENERATED,
@@ -100,8 +105,15 @@ def test_several_flows_come_over_with_their_addresses_depths_and_priorities(comm
     assert done.returncode == 0, done.stderr
     assert "Priorities count where requests wait for the controller's cores" in done.stderr
     first, second = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["workload"]["flow"]
-    assert (first["name"], first["kind"], first["queue_depth"], first["range"]) == ("flow1", "hot-cold", 16, [0.0, 0.5])
-    assert (second["kind"], second["queue_depth"], second["range"]) == ("sequential", 3, [0.5, 1.0])
+    assert (first["name"], first["kind"], first["queue_depth"], first["range"]) == (
+        "flow1",
+        "hot-cold",
+        16,
+        [0.0, 0.25],
+    )
+    # Half of each flow's part is its working set; three quarters of all pages are stored.
+    assert (second["kind"], second["queue_depth"], second["range"]) == ("sequential", 3, [0.25, 0.5])
+    assert (first["footprint"], found_fill(tmp_path / "spec.toml")) == (1.0, 0.75)
     assert (first["priority"], second["priority"], first["mode"]) == ("high", "low", "closed-loop")
     assert command("run", "spec.toml").returncode == 0
     held = {**GENERATED, "Channel_IDs": "0"}

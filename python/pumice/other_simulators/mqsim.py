@@ -190,15 +190,24 @@ def _requests(
 def _take_flow(found: Conversion, one: Conversion, name: str, given: tuple[list[float], str]) -> None:
     """Adds a flow with its range and its priority. What all flows share is that of the one that has most of it."""
     sections = one.sections
-    host, fill = sections["host"], sections["initial"]["fill"]
-    flow = {"name": name, **sections["workload"], "range": given[0], "mode": host["mode"], "priority": given[1]}
+    host, workload = sections["host"], sections["workload"]
+    # Its working set alone, so that the initial fill of the device is that of its flows.
+    (begin, end), used = given[0], workload.pop("footprint", 1.0)
+    filled = sections["initial"]["fill"] * (end - begin)
+    first = found.flows[-1]["range"][1] if found.flows else 0.0
+    reach = [first, round(first + used * (end - begin), 9)]
+    flow = {"name": name, **workload, "range": reach, "mode": host["mode"], "priority": given[1]}
+    if flow["kind"] != "trace":
+        flow["footprint"] = 1.0
+    # What the device is aged by.
+    found.set("workload.footprint", reach[1])
     if "queue_depth" in host:
         flow["queue_depth"] = host["queue_depth"]
     found.flows.append(flow)
     shared = found.sections.setdefault("host", {})
     shared["write_buffer_kib"] = max(shared.get("write_buffer_kib", 0), host["write_buffer_kib"])
     initial = found.sections.setdefault("initial", {})
-    initial["fill"] = max(initial.get("fill", 0.0), fill)
+    initial["fill"] = round(initial.get("fill", 0.0) + filled, 9)
     found.notes += [f"{name}: {line}" for line in one.notes]
 
 
@@ -209,7 +218,10 @@ def _tell_flows(found: Conversion) -> None:
             " order transactions on chips."
         )
     fill = found.sections["initial"]["fill"]
-    found.notes.append(f"initial.fill = {fill} of the whole device; in MQSim each flow fills its own part.")
+    found.notes.append(
+        f"Working sets lie end to end, and initial.fill = {fill} from the first on; in MQSim each flow fills its own"
+        " part of the addresses."
+    )
 
 
 #: The lists of what a flow may use of its device.
@@ -411,6 +423,7 @@ def _preconditioning(preconditioned: bool, found: Conversion) -> None:
         threshold=ftl["gc_free_threshold"],
         stored=fill * (1 - ftl["over_provisioning"]),
         choices=ftl.get("d_choices", mqsim_preconditioning.GREEDY_CHOICES),
+        flows=max(len(found.flows), 1),
     )
     kinds = {flow["kind"] for flow in found.flows} or {sections["workload"]["kind"]}
     uniform = kinds == {"uniform"}

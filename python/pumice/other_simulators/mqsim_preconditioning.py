@@ -37,6 +37,7 @@ class Plane:
         threshold: share of free blocks below which collection begins.
         stored: share of the plane's pages that hold data.
         choices: blocks that compete to be the victim.
+        flows: each has open blocks of its own, and an equal part of the plane.
     """
 
     blocks: int
@@ -44,6 +45,7 @@ class Plane:
     threshold: float
     stored: float
     choices: int
+    flows: int = 1
 
     @property
     def limit(self) -> int:
@@ -55,7 +57,7 @@ def free_blocks(plane: Plane, *, preconditioned: bool, uniform: bool) -> int:
     """Blocks of a plane that hold no data, or none soon, when MQSim looks whether to collect.
 
     It looks when it has taken a block: one less is free or being emptied than before the first request. The new open
-    block and that of the map hold nothing yet.
+    block and those of the map, one a flow, hold nothing yet.
 
     Args:
         plane: the plane.
@@ -64,13 +66,13 @@ def free_blocks(plane: Plane, *, preconditioned: bool, uniform: bool) -> int:
     """
     before = plane.limit
     if preconditioned:
-        goal = plane.blocks - plane.limit // 2
+        goal = (plane.blocks - plane.limit // 2) // plane.flows
         consumed = goal
         if uniform:
             at_least = _shares_with_at_least(plane)
             consumed = _consumed(plane, at_least[:-1] - at_least[1:], goal)
-        before = min(before, plane.blocks - _OPEN_BLOCKS - consumed)
-    return before - 1 + 2
+        before = min(before, plane.blocks - (_OPEN_BLOCKS + consumed) * plane.flows)
+    return before - 1 + 1 + plane.flows
 
 
 def _shares_with_at_least(plane: Plane) -> np.ndarray:
@@ -93,7 +95,7 @@ def _shares_with_at_least(plane: Plane) -> np.ndarray:
 
 def _consumed(plane: Plane, shares: np.ndarray, goal: int) -> int:
     """Blocks that preconditioning writes, of which it may write `goal`."""
-    stored = round(plane.stored * plane.blocks * plane.pages)
+    stored = round(plane.stored * plane.blocks * plane.pages / plane.flows)
     shares = _shifted(shares, stored / goal - float(np.dot(shares, np.arange(plane.pages + 1))))
     blocks = [int(share * goal) for share in shares.tolist()]
     missing = max(stored - sum(valid * count for valid, count in enumerate(blocks)), 0)
