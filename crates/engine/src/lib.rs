@@ -26,6 +26,7 @@ mod session;
 pub mod snapshot;
 mod ssd;
 mod stopping;
+mod threads;
 mod workload;
 mod zone_requests;
 
@@ -42,4 +43,5 @@ pub use run::{EndedRun, Progress, run, run_observed, run_to_end};
 pub use session::{Ageing, KeptSession, Origin, Session};
 pub use ssd::Ssd;
 pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};
+pub use threads::{Threads, run_on_threads};
 pub use workload::{open as open_workload, write as write_workload};

@@ -86,12 +86,21 @@ impl RunRequests {
     }
 }
 
+/// Where the threads that run one device wait for each other.
+pub(crate) trait Meeting {
+    /// The requests of this thread ended then. When all have ended; `None` if a thread has given up.
+    fn all_ended(&self, own: Time) -> Option<Time>;
+}
+
 /// The loop's own state.
-struct Run<'a, 'p, O: Observer> {
+pub(crate) struct Run<'a, 'p, O: Observer> {
     config: &'a Config,
-    session: Session<&'a mut O>,
+    /// The device with its host.
+    pub session: Session<&'a mut O>,
     requests: RunRequests,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
+    /// The other threads, if there are any.
+    pub meeting: Option<&'p dyn Meeting>,
 }
 
 /// Runs a configuration at a scale. `progress` is called now and then; returning `false` stops the run.
@@ -149,13 +158,7 @@ pub fn run_to_end<'a, O: Observer>(
     observer: &'a mut O,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<EndedRun<'a, O>, SimError> {
-    refuse_failures(config)?;
-    let session = Session::new(config, scale, observer)?;
-    let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
-    let mut run = Run { config, session, requests, progress };
-    run.execute()?;
-    let Run { session, requests, .. } = run;
-    Ok(EndedRun { session, check: config.run.check, origin: requests.origin(config) })
+    Run::begin(config, scale, observer, progress)?.to_end()
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -198,7 +201,33 @@ fn takes_all(config: &Config) -> bool {
     config.run.until.is_none() && config.ftl.shared.recovery == Recovery::Off
 }
 
-impl<O: Observer> Run<'_, '_, O> {
+impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
+    /// A run before its first request.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn begin(
+        config: &'a Config,
+        scale: f64,
+        observer: &'a mut O,
+        progress: &'p mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Run<'a, 'p, O>, SimError> {
+        refuse_failures(config)?;
+        let session = Session::new(config, scale, observer)?;
+        let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
+        Ok(Run { config, session, requests, progress, meeting: None })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn to_end(mut self) -> Result<EndedRun<'a, O>, SimError> {
+        self.execute()?;
+        let Run { config, session, requests, .. } = self;
+        Ok(EndedRun { session, check: config.run.check, origin: requests.origin(config) })
+    }
+
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
         if let Some(mut ageing) = self.session.ageing()? {
@@ -291,14 +320,33 @@ impl<O: Observer> Run<'_, '_, O> {
             if arrival > ARRIVAL_MAX {
                 return Err(SpecError(TOO_LATE.into()).into());
             }
-            while self.session.steps_until(arrival)? {
-                self.tick()?;
+            // What is another thread's needs nothing here, but that measuring begins at the same instant.
+            let is_own = self.session.takes_in(&request);
+            if is_own || self.session.is_about_to_measure() {
+                while self.session.steps_until(arrival)? {
+                    self.tick()?;
+                }
             }
             let arrival = arrival + self.session.behind();
             let measured = self.before(&request, arrival)?;
-            self.session.ssd.arrive(&request, measured, arrival)?;
+            if is_own {
+                self.session.ssd.arrive(&request, measured, arrival)?;
+            }
+        }
+        if let Some(meeting) = self.meeting {
+            self.meet(meeting)?;
         }
         self.drain()
+    }
+
+    /// Ends the requests of this thread, and goes on until those of all threads have ended.
+    fn meet(&mut self, meeting: &dyn Meeting) -> Result<(), SimError> {
+        while !self.session.ssd.host.metrics.is_quiet() {
+            self.session.steps_until(NEVER)?;
+            self.tick()?;
+        }
+        let end = meeting.all_ended(self.session.ssd.host.metrics.end()).ok_or(SimError::Interrupted)?;
+        self.session.go_on_until(end)
     }
 
     fn closed_loop(&mut self) -> Result<(), SimError> {

@@ -71,6 +71,9 @@ impl<O: Observer> Ssd<O> {
     #[inline]
     pub fn expect(&self, request: &HostRequest) {
         let lpn = self.host.pages.first_of(request);
+        if self.host.portion.as_ref().is_some_and(|portion| !portion.has(lpn)) {
+            return;
+        }
         self.host.oracle.expect(lpn);
         self.controller.expect(lpn);
     }
@@ -78,7 +81,10 @@ impl<O: Observer> Ssd<O> {
     /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     pub fn expect_soon(&self, request: &HostRequest) {
-        self.controller.expect_soon(self.host.pages.first_of(request), request);
+        let lpn = self.host.pages.first_of(request);
+        if self.host.portion.as_ref().is_none_or(|portion| portion.has(lpn)) {
+            self.controller.expect_soon(lpn, request);
+        }
     }
 
     /// When something happens next.
@@ -123,18 +129,30 @@ impl<O: Observer> Ssd<O> {
             }
         }
         for (lpn, mask) in self.host.pages.of(&request) {
+            if self.host.is_foreign(lpn) {
+                continue;
+            }
             self.host.page_begun(id);
             let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).of(&request);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             if self.controller.begin(access, moment)? {
                 self.host.page_done_at_once(id);
             }
+            self.note_u_blocks();
         }
         if self.controller.is_buffered() {
             self.flush(false)?;
         }
         self.host.page_ended(id, now, None, &mut self.observer);
         self.note_gathering()
+    }
+
+    /// Notes how a page access changed the number of U-blocks in use, if several threads run the device.
+    #[inline]
+    fn note_u_blocks(&mut self) {
+        if let Some(portion) = &mut self.host.portion {
+            portion.note_u_blocks(&mut self.controller.ftl);
+        }
     }
 
     /// Sets how long pages gather units of the host in which the first one has just come, and tells the host of pages
@@ -371,7 +389,8 @@ impl<O: Observer> Ssd<O> {
             return self.run_zoned(request, measured);
         }
         self.run_pages(request)?;
-        if measured {
+        let portion = self.host.portion.as_ref();
+        if measured && portion.is_none_or(|portion| portion.counts(request, &self.host.pages)) {
             self.host.note_untimed(request, &mut self.observer);
         }
         Ok(())
@@ -396,8 +415,12 @@ impl<O: Observer> Ssd<O> {
     /// Runs the pages of a request, or its flush, without a clock.
     fn run_pages(&mut self, request: &HostRequest) -> Result<(), SimError> {
         for (lpn, mask) in self.host.pages.of(request) {
+            if self.host.is_foreign(lpn) {
+                continue;
+            }
             let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
             self.controller.run_untimed(&access, &mut self.host.oracle, &mut self.observer)?;
+            self.note_u_blocks();
         }
         if request.kind == RequestKind::Flush && self.controller.heeds_flushes() {
             self.flush_untimed()?;
@@ -427,11 +450,14 @@ impl<O: Observer> Ssd<O> {
     pub fn restart_measuring(&mut self, now: Time) {
         self.host.restart_measuring(now);
         self.controller.restart_measuring();
+        self.host.portion.iter_mut().for_each(|portion| portion.restart_measuring());
         self.power.restart();
     }
 
     /// Reads everything stored back, without commands.
     pub fn read_back(&mut self) {
-        self.host.lost_pages = self.controller.read_back(&self.host.oracle).len() as u64;
+        let Ssd { host, controller, .. } = self;
+        let is_meant = |lpn| host.portion.as_ref().is_none_or(|portion| portion.has(lpn));
+        host.lost_pages = controller.read_back(&host.oracle, is_meant).len() as u64;
     }
 }

@@ -49,7 +49,7 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, HostZones, Layer,
+    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, Homes, HostZones, Layer,
     LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging,
     Recovery, RecoveryCounts, Reports, Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer,
     UIndex, UPointer, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, SpecSource, without_effect};
 use pumice_engine::snapshot::Shelf;
-use pumice_engine::{Circumstances, Progress, run_logged};
+use pumice_engine::{Circumstances, Progress, Threads, run_logged, run_on_threads};
 use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -32,6 +32,8 @@ pub struct Request {
     without_effect: Vec<String>,
     /// The snapshots that its device may come from.
     shelf: Option<Arc<Shelf>>,
+    /// How many threads run it, if several may.
+    threads: Option<Threads>,
 }
 
 /// What the engine is asked for: a spec, and with it code of the user's own.
@@ -45,6 +47,25 @@ struct Asked {
     plugins: Vec<RequestedPlugin>,
     #[serde(default)]
     snapshots: Option<RequestedSnapshots>,
+    #[serde(default)]
+    threads: Option<RequestedThreads>,
+}
+
+/// The threads that a request asks for.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RequestedThreads {
+    UpTo(u8),
+    Number(u8),
+}
+
+impl From<RequestedThreads> for Threads {
+    fn from(threads: RequestedThreads) -> Threads {
+        match threads {
+            RequestedThreads::UpTo(most) => Threads::UpTo(most),
+            RequestedThreads::Number(number) => Threads::Number(number),
+        }
+    }
 }
 
 /// The source that a request names. `policy` takes the place of one that the request names.
@@ -52,12 +73,12 @@ pub fn parse_source(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) ->
     Ok(parse(py, request, policy)?.0)
 }
 
-/// The source that a request names, and the snapshots.
+/// The source that a request names, the snapshots and the threads.
 fn parse(
     py: Python<'_>,
     request: &str,
     policy: Option<OwnPolicy>,
-) -> PyResult<(SpecSource, Option<RequestedSnapshots>)> {
+) -> PyResult<(SpecSource, Option<RequestedSnapshots>, Option<Threads>)> {
     let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
     let asked: Asked = serde_json::from_str(request).map_err(refused)?;
     let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
@@ -71,19 +92,19 @@ fn parse(
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
-    Ok((source, asked.snapshots))
+    Ok((source, asked.snapshots, asked.threads.map(Threads::from)))
 }
 
 /// Parses a request, as [`parse_source`] does.
 pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
-    let (source, snapshots) = parse(py, request, policy)?;
+    let (source, snapshots, threads) = parse(py, request, policy)?;
     let scale = source.scale.unwrap_or(1.0);
     let mut config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
     let shelf = snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
     let shelf = shelf.transpose()?;
     config.aged_devices = shelf.clone().map(|shelf| SharedAgedDevices(shelf));
-    Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf })
+    Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf, threads })
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
@@ -124,7 +145,7 @@ pub fn run(
     policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { mut config, scale, preset, without_effect, shelf } = parse_request(py, request, policy)?;
+    let Request { mut config, scale, preset, without_effect, shelf, threads } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -134,7 +155,14 @@ pub fn run(
     let started = Instant::now();
     config.recorded = recorded::content(py, &config, requests)?;
     let simulate = move |desk: &Desk<Handover>| {
-        let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
+        let mut progress = |report: &Progress| desk.ask(Handover::Progress(*report));
+        let logs = config.output.request_log || config.output.command_log || config.output.timeline;
+        let go = || match threads {
+            Some(threads) if !logs || matches!(threads, Threads::Number(_)) => {
+                run_on_threads(&config, scale, threads, &mut progress)
+            }
+            Some(_) | None => run_logged(&config, scale, &mut Pieces(desk), &mut progress),
+        };
         match &config.ftl.own_policy {
             // A thread that the interpreter knows already takes it, call by call, much faster.
             Some(_) => Python::attach(|py| py.detach(go)),

@@ -68,3 +68,12 @@ pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::{FlashTiming, PAGE_PARTS};
 pub use write_sequence::{BlockShape, CellPosition, WriteSequence};
+
+/// Adds the fields of one struct of counts to those of another; behind the semicolon stand those that are left out.
+#[macro_export]
+macro_rules! add_fields {
+    ($sum:expr, $other:expr, $counts:ident { $($field:ident),+ $(; $($left_out:ident),+)? }) => {
+        let $counts { $($field,)+ $($($left_out: _,)+)? } = $other;
+        $($sum.$field += $field;)+
+    };
+}

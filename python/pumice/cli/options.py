@@ -93,6 +93,14 @@ FitOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]
+ThreadsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--threads",
+        metavar="N|auto",
+        help="Threads for one device, with the same result; refused where that is not exact. auto: one a CPU, or one.",
+    ),
+]
 DaskOption = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
@@ -383,3 +391,18 @@ def parse_set(text: str) -> tuple[str, str]:
     if not equals or not key.strip() or not value.strip():
         raise SpecError(f"--set '{printable(text)}': expected key=value such as ftl.merge=m-merge")
     return key.strip(), value.strip()
+
+
+#: Most threads of one run.
+THREADS_MAX = 64
+
+
+def parsed_threads(given: str | None) -> dict[str, int] | None:
+    """The threads that --threads asks for, as the engine takes them."""
+    if given is None:
+        return None
+    if given == "auto":
+        return {"up_to": min(os.cpu_count() or 1, THREADS_MAX)}
+    if not given.isdecimal() or not 1 <= int(given) <= THREADS_MAX:
+        raise SpecError(f"--threads {printable(given)} is not allowed; allowed: 1 to {THREADS_MAX}, or auto")
+    return {"number": int(given)}

@@ -49,11 +49,15 @@ def run_command(
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
     workers: opt.WorkersOption = None,
+    threads: opt.ThreadsOption = None,
     resume: opt.ResumeOption = False,
     kept: opt.SnapshotsOption = None,
 ) -> None:
     """Run one simulation and show its result."""
     opt.check_resume(out, resume=resume)
+    if threads is not None and (repeat > 1 or kept is not None):
+        other = "--repeat, whose runs --workers runs side by side" if repeat > 1 else "--snapshots"
+        raise SpecError(f"--threads does not go together with {other}")
     if resume and repeat == 1:
         raise SpecError("--resume takes up the runs of --repeat; one run has nothing to take up")
     if spec is None:
@@ -71,7 +75,7 @@ def run_command(
             _run_repeated(chosen, repeat, settings, out, as_json=as_json)
         else:
             places = SnapshotPlaces(folder=kept) if kept is not None else None
-            run_once(chosen, out, places, as_json=as_json)
+            run_once(chosen, out, places, as_json=as_json, threads=opt.parsed_threads(threads))
 
 
 def _of_defaults(spec: Spec) -> str:
@@ -86,11 +90,18 @@ def _of_defaults(spec: Spec) -> str:
     )
 
 
-def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_json: bool) -> None:
-    """Runs a spec, whose aged device may come from snapshots, and shows its result."""
+def run_once(
+    spec: Spec,
+    out: Path | None,
+    places: SnapshotPlaces | None,
+    *,
+    as_json: bool,
+    threads: dict[str, int] | None = None,
+) -> None:
+    """Runs a spec, whose aged device may come from snapshots, on so many threads, and shows its result."""
     with RunProgress("run", ageing_reports=ageing_reports(spec.resolve())) as bar:
         try:
-            text = run_to_text(spec, bar.update, out, places=places)
+            text = run_to_text(spec, bar.update, out, places=places, threads=threads)
         except KeyboardInterrupt:
             text = f"interrupted after {count(bar.requests, 'request')}; nothing is kept of this run"
             raise Interrupted(text) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,15 @@ def run_to_text(
     out: Path | None,
     requests: Content | None = None,
     places: SnapshotPlaces | None = None,
+    threads: dict[str, int] | None = None,
 ) -> str:
     """Runs `spec` and returns the result document as JSON text.
 
     With `out` the document is also written there, as `result.json`, beside the files that the spec's
     `[output]` asks for; they take the place of what an earlier run left there (see `outputs`). After an
     error or an interruption none of them is there. `requests` are read in place of the spec's trace file. `places`
-    are where the run looks for its aged device.
+    are where the run looks for its aged device, `threads` how many threads run it: `{"number": 2}`, or `{"up_to": 2}`
+    where several would be exact.
 
     Raises:
         SpecError: as `pumice.run`; also if files are asked for and `out` is None.
@@ -34,6 +37,8 @@ def run_to_text(
     request = spec.request(with_policy=False)
     if places is not None:
         request = places.laid_into(request, _engine)
+    if threads is not None:
+        request = json.dumps({**json.loads(request), "threads": threads})
 
     def simulate(sink: Callable[..., Any] | None = None) -> str:
         return _engine.run(request, progress, sink, requests, spec.policy)

@@ -142,6 +142,15 @@ impl Chips {
         }
     }
 
+    /// Adds what another thread did with its channels. Nothing wears, and no read is retried.
+    pub fn absorb(&mut self, other: &Chips) {
+        self.checked.array.add_wear(&other.checked.array);
+        self.checked.pages_checked += other.checked.pages_checked;
+        self.checked.corrupt_pages += other.checked.corrupt_pages;
+        self.restarts.count += other.restarts.count;
+        self.restarts.time += other.restarts.time;
+    }
+
     /// Factor on the stress of the run's erases by pulses that began again: 1 if none did.
     pub fn restart_factor(&self) -> f64 {
         let stress = self.eraser.as_ref().map_or(0.0, |eraser| eraser.totals().stress);

@@ -127,10 +127,11 @@ impl Controller {
     }
 
     /// Reads every stored page back without commands; counts corrupt pages, and returns those that are lost, with what is
-    /// found in place of the version wanted, if it is one of that page.
-    pub fn read_back(&mut self, oracle: &Oracle) -> Vec<(Lpn, Option<StoredVersion>)> {
+    /// found in place of the version wanted, if it is one of that page. Only of pages that are meant.
+    pub fn read_back(&mut self, oracle: &Oracle, is_meant: impl Fn(Lpn) -> bool) -> Vec<(Lpn, Option<StoredVersion>)> {
         let mut lost = Vec::new();
-        for lpn in (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn)) {
+        let stored = (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn) && is_meant(lpn));
+        for lpn in stored {
             let found = self.find(lpn).filter(|(page, _)| page.lpn == lpn);
             let checked = &mut self.scheduler.chips.checked;
             checked.pages_checked += 1;

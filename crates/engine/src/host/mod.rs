@@ -6,6 +6,7 @@ mod cores;
 mod link;
 pub mod oracle;
 mod pages;
+pub mod portion;
 pub mod programs;
 pub mod promises;
 #[cfg(test)]
@@ -13,7 +14,7 @@ mod tests;
 
 use pumice_config::Config;
 use pumice_ftl::ZoneError;
-use pumice_types::{HostRequest, PageAddress, RequestKind, Time, ZoneCommand};
+use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time, ZoneCommand};
 
 use crate::metrics::{FlowMetrics, LatencyParts, Metrics, Stage, TimeSeries};
 use crate::observe::{Observer, RequestRecord};
@@ -24,6 +25,7 @@ pub use link::Due;
 use link::Link;
 use oracle::Oracle;
 pub use pages::Pages;
+use portion::Portion;
 
 /// A request in flight.
 #[derive(Clone, Copy)]
@@ -55,6 +57,8 @@ pub struct Host {
     pub pages: Pages,
     /// Logical pages that the final read-back did not find.
     pub lost_pages: u64,
+    /// The part of the device that this thread runs, if there are several.
+    pub portion: Option<Box<Portion>>,
     slots: Vec<InFlight>,
     free_slots: Vec<u32>,
     link: Link,
@@ -77,6 +81,7 @@ impl Host {
             stopping: StoppingRule::new(&config.run),
             pages: Pages::new(page_bytes),
             lost_pages: 0,
+            portion: None,
             slots: Vec::new(),
             free_slots: Vec::new(),
             link: Link::new(Time::from_us(keys.overhead_us), keys.link_mb_per_s),
@@ -129,6 +134,9 @@ impl Host {
                 (self.slots.len() - 1) as u32
             }
         };
+        if let Some(portion) = &mut self.portion {
+            portion.note_accepted(id);
+        }
         self.metrics.note_arrival(now);
         if self.link.is_free() {
             return (id, !self.enter_controller(id, now));
@@ -278,12 +286,23 @@ impl Host {
                 controller,
                 ..parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted))
             };
+            if let Some(portion) = &mut self.portion
+                && portion.note_done(id, (&request, arrival, now), parts)
+            {
+                return;
+            }
             self.metrics.record(&request, now - arrival, parts);
             if let Some(flow) = self.flows.get_mut(usize::from(request.flow)) {
                 flow.record(&request, now - arrival, now);
             }
             self.note_measured(&RequestRecord { arrival, done: now, request }, observer);
         }
+    }
+
+    /// Whether a page that a request touches is another thread's.
+    #[inline]
+    pub fn is_foreign(&mut self, lpn: Lpn) -> bool {
+        self.portion.as_mut().is_some_and(|portion| !portion.has_next(lpn))
     }
 
     /// Everything in flight fails at `now`. Returns how many requests that are.

@@ -147,6 +147,12 @@ impl Oracle {
             && self.ledger.as_ref().is_none_or(|ledger| ledger.programs[lpn.index()] == stored.program)
     }
 
+    /// Adds what another thread has written, to pages of its own.
+    pub fn absorb(&mut self, other: &Oracle) {
+        let written = other.versions.iter().enumerate().filter(|(_, version)| **version != 0);
+        written.for_each(|(place, version)| self.versions[place] = *version);
+    }
+
     /// Bytes of its columns.
     pub fn state_bytes(&self) -> u64 {
         let programs = self.ledger.as_ref().map_or(0, |ledger| ledger.programs.len() * size_of::<u64>());

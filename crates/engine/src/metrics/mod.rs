@@ -7,6 +7,7 @@ use pumice_types::{HostRequest, RequestKind, Time, ZoneCommand};
 mod flash_counts;
 mod flow;
 mod histograms;
+mod joined;
 mod parts;
 mod power;
 mod time_series;
@@ -157,6 +158,8 @@ pub struct Metrics {
     last_ready: Time,
     outstanding: u32,
     serving_since: Time,
+    /// When requests were outstanding, if several threads run the device.
+    spans: Option<Vec<[Time; 2]>>,
 }
 
 /// Nothing measured yet.
@@ -181,6 +184,7 @@ impl Default for Metrics {
             last_ready: Time::ZERO,
             outstanding: 0,
             serving_since: Time::ZERO,
+            spans: None,
         }
     }
 }
@@ -188,8 +192,8 @@ impl Default for Metrics {
 impl Metrics {
     /// Forgets what was measured; measuring starts at `now`.
     pub fn restart(&mut self, now: Time) {
-        let outstanding = self.outstanding;
-        *self = Metrics { since: now, last_done: now, outstanding, serving_since: now, ..Metrics::default() };
+        let (outstanding, spans) = (self.outstanding, self.spans.as_ref().map(|_| Vec::new()));
+        *self = Metrics { since: now, last_done: now, outstanding, serving_since: now, spans, ..Metrics::default() };
     }
 
     /// A request arrives.
@@ -214,6 +218,7 @@ impl Metrics {
         self.outstanding -= 1;
         if self.outstanding == 0 {
             self.serving += now - self.serving_since;
+            self.note_span(now);
         }
         self.last_done = self.last_done.max(now);
     }
@@ -283,6 +288,11 @@ impl Metrics {
     /// Simulated time measured.
     pub fn simulated(&self) -> Time {
         self.last_done.max(self.last_arrival).max(self.last_ready).saturating_sub(self.since)
+    }
+
+    /// When the last request arrived or was done.
+    pub fn end(&self) -> Time {
+        self.last_done.max(self.last_arrival)
     }
 
     /// Requests recorded.

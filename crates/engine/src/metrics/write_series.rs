@@ -43,6 +43,15 @@ impl CommandTally {
         }
     }
 
+    /// Adds the commands of another thread.
+    pub fn absorb(&mut self, other: &CommandTally) {
+        self.counts.absorb(&other.counts);
+        if let (Some(sum), Some(of_types)) = (&mut self.of_types, &other.of_types) {
+            sum.copies += of_types.copies;
+            sum.searches += of_types.searches;
+        }
+    }
+
     /// Forgets what was counted.
     pub fn restart(&mut self) {
         self.counts = FlashCounts::default();

@@ -303,7 +303,7 @@ impl<O: Observer> Ssd<O> {
             }
         }
         if everything {
-            let mut lost = self.controller.read_back(&self.host.oracle);
+            let mut lost = self.controller.read_back(&self.host.oracle, |_| true);
             if self.host.oracle.promises_trims() {
                 lost.extend(self.controller.come_back(&self.host.oracle));
             }

@@ -280,6 +280,15 @@ impl Scheduler {
         self.suspensions
     }
 
+    /// Adds what another thread counted on its channels.
+    pub fn absorb(&mut self, multi_plane: MultiPlaneCounts, suspensions: Suspensions) {
+        self.multi_plane.commands += multi_plane.commands;
+        self.multi_plane.copies += multi_plane.copies;
+        self.multi_plane.copies_with_programs += multi_plane.copies_with_programs;
+        self.suspensions.erases += suspensions.erases;
+        self.suspensions.programs += suspensions.programs;
+    }
+
     /// The die of a command.
     #[inline]
     pub fn die_of(&self, command: &FlashCommand) -> DieId {

@@ -1,5 +1,6 @@
 //! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
 
+mod joined;
 mod kept;
 mod outcome;
 mod used_state;
@@ -122,6 +123,20 @@ impl<O: Observer> Session<O> {
     fn restart_measuring(&mut self, now: Time) {
         self.ssd.restart_measuring(now);
         self.course.busy_before = self.ssd.controller.scheduler.busy_times(now);
+    }
+
+    /// The next request of the run: whether this thread has anything to do for it.
+    #[inline]
+    pub(crate) fn takes_in(&mut self, request: &HostRequest) -> bool {
+        let host = &mut self.ssd.host;
+        let number = self.course.submitted;
+        host.portion.as_mut().is_none_or(|portion| portion.takes_in((number, request), &host.pages))
+    }
+
+    /// Whether measuring starts with the next request.
+    #[inline]
+    pub(crate) fn is_about_to_measure(&self) -> bool {
+        self.course.submitted == self.config.run.warmup_requests
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.

@@ -57,6 +57,7 @@ mod steps;
 mod sub_blocks;
 mod superblock;
 mod support;
+mod threads;
 mod timeline;
 mod until;
 mod workloads;

@@ -1,5 +1,6 @@
 //! What garbage collection did, as counts.
 
+use pumice_types::add_fields;
 use serde::{Deserialize, Serialize};
 
 use super::merge_kind::MergeKind;
@@ -88,6 +89,31 @@ pub struct GcCounters {
     pub u_blocks_max: u64,
     /// Pages by handle (page-level FTL with handles); the last group is [`COLLECTED`].
     pub placed: [PlacedCount; PLACED_GROUPS],
+}
+
+impl std::ops::AddAssign<&MergeCount> for MergeCount {
+    fn add_assign(&mut self, other: &MergeCount) {
+        add_fields!(self, other, MergeCount { merges, block_erases, partial_erases });
+    }
+}
+
+impl std::ops::AddAssign<&PlacedCount> for PlacedCount {
+    fn add_assign(&mut self, other: &PlacedCount) {
+        add_fields!(self, other, PlacedCount { written, copied });
+    }
+}
+
+/// What other planes of the device did. The most U-blocks at one time is no sum, and is left as it is.
+impl std::ops::AddAssign<&GcCounters> for GcCounters {
+    fn add_assign(&mut self, other: &GcCounters) {
+        add_fields!(self, other, GcCounters {
+            full, m_merge, partial, switch, dead, reclaimed, reclaimed_sub_blocks, moved, moved_pages,
+            trigger_free_blocks, urgent, map_hits, map_misses, map_write_backs, map_erases, trigger_full,
+            trigger_unpaired, trigger_intra, trigger_inter, copied_pages; u_blocks_max, victim_fill, placed
+        });
+        self.victim_fill.iter_mut().zip(&other.victim_fill).for_each(|(sum, count)| *sum += count);
+        self.placed.iter_mut().zip(&other.placed).for_each(|(sum, count)| *sum += count);
+    }
 }
 
 impl GcCounters {

@@ -20,7 +20,7 @@ pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};
 pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex, UPointer};
 pub use translation_layer::{
-    Conduct, DurableTrims, Faults, Figures, GatheredUnits, HostZones, LookAhead, MapLoads, MemoryUse, Merging,
+    Conduct, DurableTrims, Faults, Figures, GatheredUnits, Homes, HostZones, LookAhead, MapLoads, MemoryUse, Merging,
     Retirement, Streams, TranslationLayer, ZoneOperations,
 };
 pub use zones::{ZoneCounters, ZoneOperation, ZoneReport};

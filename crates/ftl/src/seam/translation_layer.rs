@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind, ZoneCommand};
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, PlaneId, RequestKind, ZoneCommand};
 
 use super::recovery::LogSize;
 use super::zones::{ZoneOperation, ZoneReport};
@@ -44,6 +44,12 @@ pub trait TranslationLayer: Send {
     /// How its commands lie on the dies.
     fn conduct(&self) -> Conduct {
         Conduct::default()
+    }
+
+    /// Where logical pages are at home, if each stays in the plane that its number names, with every command of its
+    /// accesses, and nothing elsewhere changes what the layer decides there.
+    fn homes(&self) -> Option<Homes> {
+        None
     }
 
     /// What it counts; the engine counts what the plans of a plug-in do.
@@ -142,10 +148,27 @@ impl Default for Conduct {
     }
 }
 
+/// The planes that logical pages are at home in: units of so many pages are dealt out to them in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Homes {
+    /// Logical pages of a unit.
+    pub unit_pages: u32,
+    /// The planes in their turn.
+    pub order: Vec<PlaneId>,
+}
+
 /// What a layer counts.
 pub trait Figures {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters;
+
+    /// The same counts, to add to them.
+    fn counters_mut(&mut self) -> &mut GcCounters;
+
+    /// U-blocks in use; 0 for a layer that has none.
+    fn u_blocks_used(&self) -> u64 {
+        0
+    }
 
     /// Starts counting anew.
     fn reset_counters(&mut self);

@@ -332,6 +332,15 @@ impl NandArray {
         )
     }
 
+    /// Adds the erases that another thread has counted, on planes of its own.
+    pub fn add_wear(&mut self, other: &NandArray) {
+        self.leaf_erases.iter_mut().zip(&other.leaf_erases).for_each(|(sum, erases)| *sum += erases);
+        self.blocks.iter_mut().zip(&other.blocks).for_each(|(sum, block)| sum.erases += block.erases);
+        if self.corrupt.is_empty() {
+            self.corrupt = vec![0; other.corrupt.len()];
+        }
+    }
+
     /// Forgets the erases counted so far: measuring starts here.
     pub fn reset_wear(&mut self) {
         self.leaf_erases.fill(0);

@@ -407,6 +407,10 @@ impl Figures for Plugged {
         &self.counters
     }
 
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.counters
+    }
+
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
     }

@@ -37,6 +37,11 @@ impl Shared {
         Shared { pool, counters: GcCounters::default(), proofs: Proofs::default(), u_blocks_used: 0 }
     }
 
+    /// U-blocks in use.
+    pub fn u_blocks_used(&self) -> u64 {
+        self.u_blocks_used
+    }
+
     /// Starts counting anew.
     pub fn reset_counters(&mut self) {
         self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
@@ -132,6 +137,11 @@ impl PlaneBook {
             blocks: vec![BlockBelief::default(); blocks],
             filled: vec![Filled { block: NO_BLOCK, pages: 0 }; logical_blocks as usize],
         }
+    }
+
+    /// The plane.
+    pub fn plane(&self) -> PlaneId {
+        self.place.plane
     }
 
     /// Bytes of the columns.

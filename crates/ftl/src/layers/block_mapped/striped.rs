@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::recovery::{KeptBlock, KeptUnit, UnitRecovery, UnitShape};
-use crate::seam::{Conduct, Figures, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
+use crate::seam::{Conduct, Figures, Homes, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
 pub trait PlaneFtl: Send {
@@ -189,6 +189,11 @@ impl<F: PlaneFtl> TranslationLayer for Striped<F> {
         Conduct { reads_map_in_spare: self.planes.iter().any(F::reads_map_in_spare), ..Conduct::default() }
     }
 
+    fn homes(&self) -> Option<Homes> {
+        let order = self.planes.iter().map(|plane| plane.book().plane()).collect();
+        Some(Homes { unit_pages: self.unit_pages, order })
+    }
+
     #[inline]
     fn figures(&self) -> Option<&dyn Figures> {
         Some(self)
@@ -214,6 +219,14 @@ impl<F: PlaneFtl> Figures for Striped<F> {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.shared.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.shared.counters
+    }
+
+    fn u_blocks_used(&self) -> u64 {
+        self.shared.u_blocks_used()
     }
 
     /// Starts counting anew.

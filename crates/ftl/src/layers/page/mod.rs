@@ -26,7 +26,7 @@ use crate::blocks::reclaim_units::UnitId;
 use crate::blocks::wear::Wear;
 use crate::plan::{FtlError, GcCounters, Plan};
 use crate::seam::{
-    Conduct, DurableTrims, Figures, GatheredUnits, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement,
+    Conduct, DurableTrims, Figures, GatheredUnits, Homes, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement,
     Streams, TranslationLayer,
 };
 use collect::neighbours::Disturbs;
@@ -354,6 +354,20 @@ impl TranslationLayer for PageFtl {
         }
     }
 
+    /// Planes of their own where the page's number names its plane, and where nothing is kept for all planes together.
+    fn homes(&self) -> Option<Homes> {
+        let is_shared = self.translation.is_some()
+            || self.log.is_some()
+            || self.trims.is_some()
+            || self.gathering.is_some()
+            || self.recent.is_some()
+            || self.wear.is_some()
+            || self.config.stripes.is_some()
+            || self.config.decider.is_some();
+        let has_homes = self.config.allocation == Allocation::Static && !is_shared;
+        has_homes.then(|| Homes { unit_pages: 1, order: self.config.order.clone() })
+    }
+
     #[inline]
     fn figures(&self) -> Option<&dyn Figures> {
         Some(self)
@@ -406,6 +420,10 @@ impl Figures for PageFtl {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.counters
     }
 
     /// Starts counting anew.

@@ -315,6 +315,10 @@ impl Figures for Zns {
         &self.counters
     }
 
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.counters
+    }
+
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
         self.zoned.counters = crate::seam::ZoneCounters::default();

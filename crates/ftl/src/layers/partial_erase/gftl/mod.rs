@@ -246,6 +246,10 @@ impl Figures for Gftl {
         self.nftl.counters()
     }
 
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        self.nftl.counters_mut()
+    }
+
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.nftl.reset_counters();

@@ -29,7 +29,9 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::victim_tree::VictimTree;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::seam::{Conduct, Figures, LookAhead, MemoryUse, MergePolicy, Proofs, TranslationLayer, UIndex, UPointer};
+use crate::seam::{
+    Conduct, Figures, Homes, LookAhead, MemoryUse, MergePolicy, Proofs, TranslationLayer, UIndex, UPointer,
+};
 use merge::MMergeScratch;
 pub(in crate::layers) use nftl_spec::{check_room, config_keeping};
 
@@ -343,6 +345,10 @@ impl TranslationLayer for Nftl {
         Conduct { reads_map_in_spare: self.config.u_pointer == UPointer::Search, ..Conduct::default() }
     }
 
+    fn homes(&self) -> Option<Homes> {
+        Some(Homes { unit_pages: self.pages as u32, order: self.stripe.clone() })
+    }
+
     #[inline]
     fn figures(&self) -> Option<&dyn Figures> {
         Some(self)
@@ -368,6 +374,14 @@ impl Figures for Nftl {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.counters
+    }
+
+    fn u_blocks_used(&self) -> u64 {
+        self.u_blocks_used
     }
 
     /// Starts counting anew.

@@ -25,7 +25,7 @@ use crate::blocks::victim_tree::VictimTree;
 use crate::merge::restore::MergeCosts;
 use crate::merge::superblock::SuperblockPlanner;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::seam::{Figures, MemoryUse, MergePolicy, Proofs, TranslationLayer};
+use crate::seam::{Figures, Homes, MemoryUse, MergePolicy, Proofs, TranslationLayer};
 use blocks::Blocks;
 use run::SuperblockScratch;
 
@@ -288,6 +288,10 @@ impl TranslationLayer for SuperblockPen {
         Some(PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16))
     }
 
+    fn homes(&self) -> Option<Homes> {
+        Some(Homes { unit_pages: self.span, order: self.stripe.clone() })
+    }
+
     #[inline]
     fn figures(&self) -> Option<&dyn Figures> {
         Some(self)
@@ -308,6 +312,10 @@ impl Figures for SuperblockPen {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters
+    }
+
+    fn counters_mut(&mut self) -> &mut GcCounters {
+        &mut self.counters
     }
 
     /// Starts counting anew.
