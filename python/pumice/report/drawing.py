@@ -196,7 +196,7 @@ def stacked_rows(drawn: Drawing, axes: Axes, rows: Sequence[str], parts: Mapping
 
 
 def _scale(axes: Axes, x: Axis, y: Axis) -> None:
-    from matplotlib.ticker import NullFormatter, NullLocator
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     axes.set_xlabel(x.label)
     axes.set_ylabel(y.label)
@@ -210,6 +210,8 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
         _plain_numbers(axes.xaxis)
     if y.log:
         axes.set_yscale("log")
+        # Fewer than two decades would have one tick, or none.
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         # `auto=None`: axes that share this scale are drawn later, and may need more room above.

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from pumice.errors import SpecError
 from pumice.outputs import FILES
 from pumice.report.comparison_parts import comparison_parts
-from pumice.report.drawing import drawing
+from pumice.report.drawing import drawing, legend
 from pumice.report.page import page_text
 from pumice.report.parts import Figure, Figures, Heading, Line, LinkedRow, LinkedTable, Numbers, Part
 from pumice.report.run_parts import run_parts
@@ -234,8 +234,6 @@ def _commands(found: LoggedRequest, delay: Delay) -> Numbers:
 
 def _drawn(found: LoggedRequest, delay: Delay) -> Figure:
     """The die's time from the request's arrival to its end, a row a cause."""
-    from matplotlib.patches import Patch
-
     assert delay.own is not None
     shown: list[tuple[str, DieCommand]] = [(one.cause, one) for one in delay.before[-2000:]]
     shown.append(("this request", delay.own))
@@ -250,13 +248,12 @@ def _drawn(found: LoggedRequest, delay: Delay) -> Figure:
             left = [(max(one.start_ns, found.arrival_ns) - found.arrival_ns) / factor for _, one in own]
             right = [(one.end_ns - found.arrival_ns) / factor for _, one in own]
             widths = [end - begin for begin, end in zip(left, right, strict=True)]
-            axes.barh([row for row, _ in own], widths, 0.7, left=left, color=KIND_COLOURS[kind])
+            axes.barh([row for row, _ in own], widths, 0.7, left=left, color=KIND_COLOURS[kind], label=kind)
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.grid(visible=False)
         axes.set_xlim(0, found.latency_ns / factor)
         axes.set_xlabel(f"time after the arrival, {unit}")
-        patches = [Patch(color=KIND_COLOURS[kind], label=kind) for kind in kinds]
-        axes.legend(handles=patches, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False)
+        legend(axes)
         svg = drawn.svg(f"What die {delay.die} did while request {found.nth} was under way", "request")
     return Figure(svg, f"Die {delay.die} while the request was under way", "A row for each cause of commands.")
