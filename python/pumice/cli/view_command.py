@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -32,4 +33,5 @@ def view_command(
         try:
             server.serve_forever()
         except (KeyboardInterrupt, Terminated):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not interrupt the end
             note("ended")

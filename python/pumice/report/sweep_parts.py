@@ -11,10 +11,11 @@ from pumice.report.comparison_parts import facts
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, sentence, spec_text
-from pumice.results.comparison import METRICS, Metric, scale_of
+from pumice.results.comparison import METRICS, Metric, scale_of, value_label
 from pumice.results.document import warnings_of_all
 from pumice.results.grid_summary import FIRST_METRICS, OF_DEVICE, Point, Run, keys, points, table, value_text
 from pumice.results.notes import notes_of_all, notes_of_seeds
+from pumice.runs.grid import short_names
 from pumice.runs.run_list import SweepFile
 from pumice.text import count, printable
 
@@ -96,7 +97,9 @@ def _reproduce(done: Sequence[Point], about: Mapping[str, Any], prefix: str, fil
 def _ends(done: Sequence[Point]) -> list[Line]:
     """What came out: between which combinations the first metric that differs lies."""
     for metric in FIRST_METRICS:
-        known = [(value.mean, point.name()) for point in done if (value := point.value(metric)) is not None]
+        known = [
+            (value.mean, _named(point, keys(done))) for point in done if (value := point.value(metric)) is not None
+        ]
         if len({mean for mean, _ in known}) > 1:
             (least, where), (most, other) = min(known), max(known)
             scale = scale_of(metric, [least, most])
@@ -129,7 +132,7 @@ def line_figure(done: Sequence[Point], metric: Metric, prefix: str) -> Figure | 
     across, line, rest = _roles(done)
     panels: dict[str, list[Point]] = {}
     for point in done:
-        panels.setdefault(", ".join(f"{key} = {value_text(point.varied.get(key))}" for key in rest), []).append(point)
+        panels.setdefault(_named(point, rest), []).append(point)
     lines = {value_text(point.varied.get(line)) for point in done} if line else {""}
     if len(panels) > PANELS_MAX or len(lines) > LINES_MAX:
         return None
@@ -139,6 +142,12 @@ def line_figure(done: Sequence[Point], metric: Metric, prefix: str) -> Figure | 
         _reading(done, line, rest),
         _numbers(done, metric),
     )
+
+
+def _named(point: Point, named: Sequence[str]) -> str:
+    """What some keys are in a combination, in short."""
+    short = short_names(named)
+    return " / ".join(value_label(short[key], value_text(point.varied.get(key))) for key in named)
 
 
 def _reading(done: Sequence[Point], line: str | None, rest: Sequence[str]) -> str:
@@ -185,7 +194,13 @@ def _draw(panels: Mapping[str, Sequence[Point]], metric: Metric, how: tuple[str,
             label = f"{metric.label}, {scale.unit}" if scale.unit else metric.label
             curves(drawn, axes, series, x, Axis(label, log=log))
             if title:
-                axes.set_title(title, fontsize=8.5, fontweight="normal", pad=18 if len(series) > 1 else 4)
+                axes.set_title(title, fontsize=8.5, fontweight="normal", pad=4)
+            if len(panels) > 1 and (own_legend := axes.get_legend()) is not None:
+                own_legend.remove()
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        if len(panels) > 1 and len(labels) > 1:
+            columns = max(1, 60 // (max(map(len, labels)) + 8))
+            drawn.figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False)
         for axes in grid.ravel()[len(panels) :]:
             axes.set_axis_off()
         for axes in grid.ravel():
@@ -219,7 +234,7 @@ def _series(
             for value in found
         ]
         at = [places[value_text(point.varied.get(across))] for point in ordered]
-        label = f"{line} = {name}" if line else ""
+        label = value_label(line.rpartition(".")[2], name) if line else ""
         series.append(Series(label, at, [None if value is None else value.mean / factor for value in found], intervals))
     return Axis(across, log=log, ticks={place: name for name, place in places.items()}), series
 

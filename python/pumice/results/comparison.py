@@ -259,14 +259,14 @@ def shortened(variants: Sequence[Variant]) -> tuple[str, list[Variant]]:
     if any(own != keys[0] for own in keys):
         return "", list(variants)
     differ = [place for place in range(len(keys[0])) if len({own[place][1] for own in pairs}) > 1]
-    short = [" / ".join(_alone(*own[place]) for place in differ) for own in pairs]
+    short = [" / ".join(value_label(*own[place]) for place in differ) for own in pairs]
     if len(set(short)) < len(short):
         return "", list(variants)
     named = [replace(variant, label=label) for variant, label in zip(variants, short, strict=True)]
     return " / ".join(keys[0][place] for place in differ), named
 
 
-def _alone(key: str, value: str) -> str:
+def value_label(key: str, value: str) -> str:
     """A value as a label; one that is no word says of which key."""
     return value if re.search("[a-z]{2}", value) and value not in ("true", "false") else f"{key} {value}"
 
