@@ -37,14 +37,19 @@ SEARCHES = (*SPARE, "map")
 def figure_u_pointer(drawing: Drawing) -> Findings:
     """Shares of copies and of spare reads, and the latency ratio of M-Merge, with U's write pointer in either place."""
     rows: dict[str, tuple[Spread | None, Spread | None]] = {}
-    low = [name for name in drawing.runs.workloads(IN_RAM) if name not in drawing.high_write]
-    for label, workloads, of in (("3a, copies", drawing.high_write, COPIES), ("3b, spare reads", low, SEARCHES)):
+    ran = drawing.runs.workloads(STUDY)
+    low = [name for name in ran if name not in drawing.high_write]
+    high = [name for name in ran if name in drawing.high_write]
+    for label, workloads, of in (("3a, copies", high, COPIES), ("3b, spare reads", low, SEARCHES)):
         for size in ENDS:
             rows[f"{label}, {size} pages"] = (
-                _share(drawing, IN_RAM, {}, list(workloads), size, of),
-                _share(drawing, STUDY, {"ftl.merge": BASE}, list(workloads), size, of),
+                _share(drawing, IN_RAM, {}, workloads, size, of),
+                _share(drawing, STUDY, {"ftl.merge": BASE}, workloads, size, of),
             )
-    rows["12a, M-Merge / baseline"] = (m_merge_to_baseline(drawing, WRITE_LATENCY).mean(), _searched(drawing).mean())
+    rows["12a, M-Merge / baseline"] = (
+        m_merge_to_baseline(drawing, WRITE_LATENCY).mean(only=ran),
+        _searched(drawing).mean(),
+    )
     series = {name: [each[place] for each in rows.values()] for place, name in enumerate(("in RAM", "searched"))}
     bars = plots.Bars(
         [name.replace(", ", ",\n") for name in rows],

@@ -25,6 +25,9 @@ TAIL_SAMPLES = 100
 #: Percentiles of the document, with the share of requests beyond them.
 _BEYOND = {"p90": 0.1, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1e-6}
 
+#: Dies for each page of a request from which on its pages seldom share one. Chosen.
+_DIES_FOR_A_PAGE = 4
+
 #: Suspensions for each erase below which suspension hardly did anything.
 _HARDLY = 0.05
 
@@ -192,6 +195,28 @@ def few_tail_samples(document: Document) -> str | None:
     if not parts:
         return None
     return f"few samples: {', '.join(parts)}; run more before quoting {'it' if len(parts) == 1 else 'them'}"
+
+
+@note
+def scaled_tails(document: Document) -> str | None:
+    """Tails of requests whose pages share the few dies of a device that was scaled."""
+    dies = len(lookup(document, "utilisation.die") or [])
+    page_bytes = number(document, "config.geometry.page_bytes")
+    if (number(document, "scale") or 1.0) >= 1.0 or not dies or not page_bytes:
+        return None
+    parts: list[str] = []
+    for kind in ("read", "write"):
+        requests, moved = (number(document, f"host.{kind}.{what}") for what in ("requests", "bytes"))
+        pages = moved / requests / page_bytes if requests and moved else 0.0
+        if pages > 1.0 and dies < _DIES_FOR_A_PAGE * pages:
+            parts.append(f"a {kind} {pages:.1f}")
+    if not parts or number(document, "host.read.latency_us.mean") is None:
+        return None
+    return (
+        f"scale {document['scale']:g} leaves {count(dies, 'die')}, and in the mean {', '.join(parts)} pages: a request"
+        " waits for the last of its pages, and pages that share a die share its queue and its erases. So p99 and beyond"
+        " are not those of the whole device; write amplification and wear are. Quote tails from a larger scale"
+    )
 
 
 @note

@@ -32,6 +32,13 @@ AGED = TINY.with_(
     run={"max_requests": 500},
 )
 
+#: Requests of four pages on a device of eight dies.
+WIDE = TINY.with_(
+    geometry={"channels": 4, "chips_per_channel": 1, "dies_per_chip": 2},
+    workload={"kind": "uniform", "request_bytes": 16384},
+    run={"max_requests": 500},
+)
+
 #: A device whose collection keeps most of the over-provisioning free.
 KEPT = TINY.with_(
     ftl={"kind": "page", "over_provisioning": 0.25, "gc_free_threshold": 0.2},
@@ -83,6 +90,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         TINY.with_(run={"max_requests": 2000}),
         ("few samples: read p90 comes from 61 requests", "write p99 comes from 13 requests", "before quoting them"),
         TINY.with_(run={"timed": False, "max_requests": 2000}),
+    ),
+    "scaled_tails": (
+        WIDE.with_(scale=0.25),
+        ("scale 0.25 leaves 2 dies", "a read 4.0, a write 4.0 pages", "p99 and beyond"),
+        WIDE,
     ),
     "idle_suspension": (
         SUSPENDS,
