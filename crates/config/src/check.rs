@@ -1,7 +1,7 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
-use pumice_ftl::Recovery;
 use pumice_ftl::{AgedBy, EraseGroup, FtlKind, OpenBlocks};
+use pumice_ftl::{Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
@@ -9,7 +9,7 @@ use pumice_types::{
 };
 use pumice_workload::{Trims, WorkloadKeys};
 
-use crate::{Config, SpecError, flow};
+use crate::{Config, FlushPolicy, SpecError, flow};
 
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
@@ -89,10 +89,8 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
 
 /// Refuses what a host that addresses zones cannot have, and its workloads elsewhere.
 fn check_zones(config: &Config) -> Result<(), String> {
-    let buffer = config.host.write_buffer_kib;
     if config.ftl.has_host_zones() {
-        let rule = (buffer > 0, "host.write_buffer_kib = 0", buffer.to_string());
-        return needs("ftl.zns.interface = \"zones\"", [rule]);
+        return check_zone_buffer(config);
     }
     match config.workloads().map(WorkloadKeys::kind).find(|kind| kind.is_zoned()) {
         Some(kind) => {
@@ -100,6 +98,18 @@ fn check_zones(config: &Config) -> Result<(), String> {
         }
         None => Ok(()),
     }
+}
+
+/// Refuses a write buffer that programs pages of a zone in another order than they came, and erases that hold back a
+/// buffer that is not there.
+fn check_zone_buffer(config: &Config) -> Result<(), String> {
+    let (buffer, flush, erases) = (config.host.write_buffer_kib, config.host.flush, config.ftl.zns.reset_erases);
+    if erases == ResetErases::Alone {
+        let rule = (buffer == 0, "a host.write_buffer_kib", "0".into());
+        needs("ftl.zns.reset_erases = \"alone\"", [rule])?;
+    }
+    let rule = (buffer > 0 && flush != FlushPolicy::Eager, "host.flush = \"eager\" with a write buffer", quoted(flush));
+    needs("ftl.zns.interface = \"zones\"", [rule])
 }
 
 /// Refuses flows that cannot be, or where only one workload can be.
@@ -284,12 +294,12 @@ fn check_output(config: &Config) -> Result<(), String> {
 /// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,
 /// and the command log, in which commands of a die do not overlap.
 fn check_plane_reads(config: &Config) -> Result<(), String> {
-    if config.chip.timing.plane_reads == PlaneReads::Die {
+    let (plane_reads, multi_plane) = (config.chip.timing.plane_reads, config.chip.timing.multi_plane);
+    if plane_reads == PlaneReads::Die {
         return Ok(());
     }
-    let multi_plane = config.chip.timing.multi_plane;
     needs(
-        "timing.plane_reads = \"plane\"",
+        format_args!("timing.plane_reads = \"{plane_reads}\""),
         [
             (!config.host.read_priority, "host.read_priority = true", "false".into()),
             (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),

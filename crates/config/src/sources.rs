@@ -80,7 +80,7 @@ pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
 }
 
 /// Keys of the chips' sections that only a controller reads.
-const OF_THE_CONTROLLER: [&str; 24] = [
+const OF_THE_CONTROLLER: [&str; 25] = [
     "geometry.capacity_gib",
     "timing.plane_reads",
     "timing.multi_plane",
@@ -98,6 +98,7 @@ const OF_THE_CONTROLLER: [&str; 24] = [
     "erase.max_suspensions",
     "program.suspension",
     "program.pulses",
+    "program.protected_pulses",
     "program.suspension_guard_us",
     "program.suspension_max_restarts",
     "program.suspend_us",

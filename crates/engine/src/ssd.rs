@@ -4,7 +4,7 @@
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_types::{FlashCommand, HostRequest, PlaneReads, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use crate::build::Built;
@@ -39,8 +39,8 @@ impl<O: Observer> Ssd<O> {
             read_priority: config.host.read_priority,
             holds_die: conduct.holds_die,
             erase: suspension_rule(&chip),
-            program: chip.program.suspension_rule().map(|rule| (rule, chip.program.pulses)),
-            plane_reads: chip.timing.plane_reads == PlaneReads::Plane,
+            program: chip.program.suspension_rule().map(|rule| (rule, chip.program.pulses_of_program())),
+            plane_reads: chip.timing.plane_reads,
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.facts().copies_on_one_die,
             // The erase of a block comes behind the programs that take units out of it.

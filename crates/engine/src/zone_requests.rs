@@ -28,6 +28,11 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A device without zones; a broken rule or belief.
     pub(crate) fn begin_in_zone(&mut self, id: u32, request: &HostRequest) -> Result<Option<HostRequest>, SimError> {
+        if request.kind != RequestKind::Read {
+            let page = self.host.pages.first_of(request);
+            let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+            self.controller.settle_zone(request.kind, page, moment)?;
+        }
         let done = match self.admit(request)? {
             Ok(Admitted::Pages(pages)) => {
                 if request.kind == RequestKind::Zone(ZoneCommand::Append) {

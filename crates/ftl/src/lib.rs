@@ -51,6 +51,6 @@ pub use seam::policy;
 pub use seam::{
     ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, Homes, HostZones, Layer,
     LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging,
-    Recovery, RecoveryCounts, Reports, Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer,
-    UIndex, UPointer, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+    Recovery, RecoveryCounts, Reports, ResetErases, Restart, Retirement, SharedKeys, Streams, SuperblockKeys,
+    TranslationLayer, UIndex, UPointer, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
 };

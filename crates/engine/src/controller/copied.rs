@@ -27,6 +27,7 @@ impl Controller {
             pages_done: pages_done.clone(),
             held_back: held_back.clone(),
             opened: opened.clone(),
+            in_turn: self.in_turn.clone(),
             has_released: self.has_released,
         }
     }

@@ -16,6 +16,7 @@ mod start;
 mod submit;
 mod untimed;
 mod wear;
+mod zone_order;
 
 use std::collections::VecDeque;
 
@@ -32,6 +33,7 @@ pub use access::{PageAccess, Waits, names_request};
 use buffer::{DuePage, WriteBuffer};
 use operations::ZoneTimes;
 use submit::Wait;
+use zone_order::InTurn;
 
 /// What a page access needs besides itself, settled once for a run.
 #[derive(Clone)]
@@ -88,6 +90,8 @@ pub struct Controller {
     held_back: Vec<HeldBack>,
     /// Pages in which units of the host have begun to gather since this was last asked.
     pub(crate) opened: Vec<PageAddress>,
+    /// Zone operations whose commands follow one another.
+    in_turn: InTurn,
     /// Places of the write buffer became free without a program, because their units gather in open pages.
     has_released: bool,
 }
@@ -199,6 +203,7 @@ impl Controller {
         let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
         access.groups_left -= 1;
         if access.groups_left > 0 {
+            self.begin_next(done.token, moment)?;
             return Ok(PageEnd::Internal);
         }
         let stage = access.stage;
@@ -215,7 +220,10 @@ impl Controller {
             self.proceed_held_back(moment)?;
         }
         match access.waits {
-            Waits::Request(id) => Ok(PageEnd::Staged(id, parts)),
+            Waits::Request(id) => {
+                self.operation_ended(done.token, moment)?;
+                Ok(PageEnd::Staged(id, parts))
+            }
             Waits::Buffer(entry) => {
                 self.buffered_page_ended(entry, moment)?;
                 Ok(PageEnd::Internal)
@@ -436,17 +444,6 @@ impl Controller {
     /// Flash commands of the whole run, warm-up and ageing included.
     pub fn flash_commands_total(&self) -> u64 {
         self.uncounted_commands + self.tally.counts.flash_commands()
-    }
-
-    /// Starts measuring: everything counted so far is warm-up.
-    pub fn restart_measuring(&mut self) {
-        self.uncounted_commands += self.tally.counts.flash_commands();
-        self.tally.restart();
-        self.zone_times = ZoneTimes::default();
-        self.scheduler.chips.restart_measuring();
-        if let Some(figures) = self.ftl.layer_mut().figures_mut() {
-            figures.reset_counters();
-        }
     }
 }
 

@@ -80,8 +80,10 @@ impl Controller {
         let mut groups = 0;
         loop {
             self.plan.clear();
-            if self.ftl.next_operation(&mut self.plan).is_none() {
-                return Ok(Ok(groups));
+            let Some(operation) = self.ftl.next_operation(&mut self.plan) else { return Ok(Ok(groups)) };
+            if let Some(at_once) = self.in_turn.at_once(operation) {
+                groups += self.begin_in_turn((request, command.1), (operation, at_once), moment)?;
+                continue;
             }
             groups += self.submit_plan(&Wait::for_all(request), moment)?;
         }
@@ -113,6 +115,7 @@ impl Controller {
     ) -> Result<(), ZoneError> {
         let Some(zones) = self.ftl.layer_mut().host_zones() else { return Ok(()) };
         for lpn in zones.command(command, page)?.map(Lpn) {
+            self.buffer.iter_mut().for_each(|buffer| buffer.trim(lpn));
             oracle.note_trim(lpn, request);
             observer.gives_up(lpn);
         }

@@ -87,7 +87,10 @@ impl Controller {
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
             let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
-            let groups = self.submit_plan(&wait, moment)?;
+            let groups = match self.in_turn.holds(&access) {
+                true => self.hold_program(wait),
+                false => self.submit_plan(&wait, moment)?,
+            };
             self.note_placed(&access, moment.oracle);
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;

@@ -9,6 +9,7 @@ use pumice_ftl::{Ftl, Plan};
 use super::access::AccessTable;
 use super::buffer::WriteBuffer;
 use super::operations::ZoneTimes;
+use super::zone_order::InTurn;
 use super::{Controller, Rules};
 use crate::chip::erase::Eraser;
 use crate::metrics::CommandTally;
@@ -22,6 +23,7 @@ impl Controller {
     pub fn new(host: &HostKeys, page_bytes: u32, mut ftl: Ftl, scheduler: Scheduler) -> Controller {
         let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
         let conduct = ftl.layer().conduct();
+        let in_turn = InTurn::new(ftl.layer_mut().host_zones().map(|zones| zones.in_turn()));
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.layer_mut().map_loads().is_some(),
@@ -50,6 +52,7 @@ impl Controller {
             pages_done: VecDeque::new(),
             held_back: Vec::new(),
             opened: Vec::new(),
+            in_turn,
             has_released: false,
         };
         controller.tell_failing();
@@ -95,5 +98,16 @@ impl Controller {
     /// The power is cut: writes that waited for room in the buffer are lost.
     pub fn forget_waiting(&mut self) {
         self.waiting.clear();
+    }
+
+    /// Starts measuring: everything counted so far is warm-up.
+    pub fn restart_measuring(&mut self) {
+        self.uncounted_commands += self.tally.counts.flash_commands();
+        self.tally.restart();
+        self.zone_times = ZoneTimes::default();
+        self.scheduler.chips.restart_measuring();
+        if let Some(figures) = self.ftl.layer_mut().figures_mut() {
+            figures.reset_counters();
+        }
     }
 }

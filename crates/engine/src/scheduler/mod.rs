@@ -40,7 +40,7 @@ use std::collections::VecDeque;
 use pumice_ftl::PolicyFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, PlaneReads, Time};
 
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -73,10 +73,10 @@ pub struct Policy {
     pub holds_die: bool,
     /// Rule for suspending erases, which then run step by step. `None`: an erase runs as one piece.
     pub erase: Option<SuspensionRule>,
-    /// Rule for suspending programs, and their pulses. `None`: a program runs as one piece.
-    pub program: Option<(SuspensionRule, u8)>,
-    /// Each plane of a die senses host reads with priority by itself.
-    pub plane_reads: bool,
+    /// Rule for suspending programs, and their pulses: first those that may be. `None`: a program runs as one piece.
+    pub program: Option<(SuspensionRule, [u8; 2])>,
+    /// Which host reads with priority a die senses at one time.
+    pub plane_reads: PlaneReads,
     /// Which commands that address one page number of several planes, or erase a block in each of several
     /// planes, run as one command. Needs erases in steps.
     pub multi_plane: MultiPlane,
@@ -369,7 +369,9 @@ impl Scheduler {
                 self.join_sensing(index, lane, now);
             }
             if lane == READS && !self.dies[index].plane_reads.is_empty() {
-                self.start_reads(index, now);
+                if self.policy.plane_reads == PlaneReads::Plane {
+                    self.start_reads(index, now);
+                }
             } else if lane == READS || self.writes_wait(index) {
                 self.ask_to_suspend(index, now);
             }

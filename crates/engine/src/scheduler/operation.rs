@@ -51,16 +51,19 @@ impl Scheduler {
         }
     }
 
-    fn begin_program_of(&mut self, index: usize, pulses: u8, [due, now]: [Time; 2]) {
+    fn begin_program_of(&mut self, index: usize, [open, protected]: [u8; 2], [due, now]: [Time; 2]) {
         let die = &mut self.dies[index];
         let (shape, duration) = (die.usage.shape, die.usage.die_last);
         if die.operation.is_suspended || die.round < die.usage.retries || duration == Time::ZERO {
             return;
         }
         die.operation.begin(shape, die.group, due - duration);
+        let first = Time(duration.0 * u64::from(open) / u64::from(open + protected));
+        let step = |pulses, duration| EraseStep { kind: StepKind::Fixed, level: 0, pulses, duration };
+        let parts = [step(open, first), step(protected, duration - first)];
         for plane in die.operation.running() {
             plane.steps.clear();
-            plane.steps.push(EraseStep { kind: StepKind::Fixed, level: 0, pulses, duration });
+            plane.steps.extend(parts.into_iter().filter(|part| part.pulses > 0));
             plane.begin();
         }
         self.let_in(index, now);

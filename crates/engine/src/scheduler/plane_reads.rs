@@ -1,8 +1,8 @@
 //! Planes of a die that read by themselves, with `timing.plane_reads = "plane"`: host reads with priority begin as soon
-//! as their plane is idle, whatever the other planes read. Everything else takes the whole die, and begins when no plane
-//! reads any more.
+//! as their plane is idle, whatever the other planes read; with "batch" they begin together, when no plane reads any more.
+//! Everything else takes the whole die, and begins when no plane reads any more.
 
-use pumice_types::{DieId, FlashCommand, Geometry, Time};
+use pumice_types::{DieId, FlashCommand, Geometry, PlaneReads, Time};
 
 use super::PageDone;
 use super::Scheduler;
@@ -111,7 +111,8 @@ impl Scheduler {
     /// Starts what is next on a die of which planes have read.
     fn after_reads(&mut self, index: usize, now: Time) {
         let die = &mut self.dies[index];
-        if !die.lanes[READS].segments.is_empty() {
+        let may_begin = self.policy.plane_reads == PlaneReads::Plane || die.plane_reads.is_empty();
+        if may_begin && !die.lanes[READS].segments.is_empty() {
             self.start_reads(index, now);
         } else if !die.plane_reads.is_empty() {
             self.set_next_read(index);

@@ -1,7 +1,7 @@
 //! What happens on a die: segments start, take the channel, end; their commands take effect.
 
 use pumice_nand::check_multi_plane;
-use pumice_types::{DieId, FlashOp, MultiPlane, Time, prefetch};
+use pumice_types::{DieId, FlashOp, MultiPlane, PlaneReads, Time, prefetch};
 
 use super::die::{BusySpan, Die, Lane, READS, WORK};
 use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
@@ -194,7 +194,7 @@ impl Scheduler {
     #[inline(always)]
     fn start_lane(&mut self, index: usize, lane: usize, now: Time) {
         if lane == READS {
-            if self.policy.plane_reads {
+            if self.policy.plane_reads != PlaneReads::Die {
                 return self.start_reads(index, now);
             }
             self.find_sources(index);

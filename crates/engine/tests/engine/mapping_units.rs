@@ -117,7 +117,8 @@ proptest! {
         let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
         let mut spec = Config::resolve(&source).expect("a valid spec");
         let planes_may_read = spec.host.read_priority && spec.chip.timing.multi_plane == MultiPlane::Off;
-        for (timed, plane_reads) in [(true, PlaneReads::Die), (true, PlaneReads::Plane), (false, PlaneReads::Die)] {
+        let ways = [PlaneReads::Die, PlaneReads::Plane, PlaneReads::Batch].map(|reads| (true, reads));
+        for (timed, plane_reads) in ways.into_iter().chain([(false, PlaneReads::Die)]) {
             let is_judged = plane_reads == PlaneReads::Die;
             if !is_judged && !planes_may_read {
                 continue;

@@ -8,7 +8,7 @@ use pumice_engine::{Built, build};
 use pumice_ftl::Plan;
 use pumice_types::erase::{StepKind, total_time};
 use pumice_types::suspension::{ErasePiece, SuspensionRule};
-use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
+use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, PlaneReads, Time};
 
 use crate::support::{document, number, spec};
 
@@ -50,7 +50,7 @@ pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlan
         holds_die: false,
         erase: Some(rule),
         program: None,
-        plane_reads: false,
+        plane_reads: PlaneReads::Die,
         multi_plane,
         erases_wait: false,
         changes_in_order: false,

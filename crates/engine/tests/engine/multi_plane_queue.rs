@@ -8,7 +8,8 @@ use pumice_engine::scheduler::{NOBODY, PHASES, Phase, Policy, Scheduler, Submiss
 use pumice_engine::{SimError, build, run_observed};
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Lpn, MultiPlane, PageAddress, SearchExpectation, Time,
+    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Lpn, MultiPlane, PageAddress, PlaneReads, SearchExpectation,
+    Time,
 };
 
 use crate::support::{document, number, spec};
@@ -94,7 +95,7 @@ impl OneDie {
             holds_die: kind.blocking,
             erase: Some(SuspensionRule::NEVER),
             program: None,
-            plane_reads: false,
+            plane_reads: PlaneReads::Die,
             multi_plane: MultiPlane::Queue,
             erases_wait: false,
             changes_in_order: false,

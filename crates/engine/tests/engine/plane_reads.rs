@@ -32,6 +32,9 @@ fn t754_a_read_waits_for_its_own_plane_and_for_the_channel_alone() {
     near(longest("planes-two", &reads[..2], "plane"), 70.0 + 2.0 * TRANSFER - 1.0);
     // The plane is idle from 80.56 µs on, so the third is sensed at 150.56.
     near(longest("planes-three", &reads, "plane"), 2.0 * (70.0 + TRANSFER) - 2.0);
+    // Those that came while the first was read begin together, when it is done.
+    near(longest("planes-batch-two", &reads[..2], "batch"), 2.0 * (70.0 + TRANSFER) - 1.0);
+    near(longest("planes-batch", &reads, "batch"), 2.0 * 70.0 + 3.0 * TRANSFER - 2.0);
     // A program waits until no plane reads.
     let write = [(0, 'R', 0, 4096), (1, 'W', 4096, 4096), (2, 'R', 3 * 4096, 4096)];
     let found = TraceFile::new("planes-write", &write).run(&[ONE_DIE, &[("timing.plane_reads", "plane")]].concat());

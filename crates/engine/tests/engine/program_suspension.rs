@@ -57,6 +57,10 @@ fn t727_a_read_waits_for_the_end_of_a_pulse_or_interrupts_it() {
     let capped = [&with("capped")[..], &[("program.max_suspensions", "0")]].concat();
     near(&read_at(300, &capped), "host.read.latency_us.max", waits - 300.0);
     near(&read_at(300, &[]), "host.read.latency_us.max", waits - 300.0);
+    // The last seven pulses are one piece.
+    let protects = [&with("pulse")[..], &[("program.protected_pulses", "7")]].concat();
+    near(&read_at(300, &protects), "host.read.latency_us.max", waits - 300.0);
+    near(&read_at(200, &protects), "host.read.latency_us.max", 10.56 + 270.0 + 5.0 + OWN_READ - 200.0);
     // While its data comes over the channel, a program has not begun: it stops behind its first pulse.
     near(&read_at(5, &with("pulse")), "host.read.latency_us.max", 10.56 + 90.0 + 5.0 + OWN_READ - 5.0);
     // A page that is being programmed is read from the controller's buffer.

@@ -4,7 +4,7 @@
 use pumice_engine::build;
 use pumice_engine::scheduler::{Policy, Scheduler, Submission};
 use pumice_ftl::Plan;
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, MultiPlane, PlaneReads, Time};
 
 use crate::multi_plane_erase::{Log, finish, submission};
 use crate::support::{TraceFile, number, spec};
@@ -231,7 +231,7 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
         holds_die: true,
         erase: None,
         program: None,
-        plane_reads: false,
+        plane_reads: PlaneReads::Die,
         multi_plane: MultiPlane::Off,
         erases_wait: false,
         changes_in_order: false,

@@ -1,4 +1,4 @@
-//! 727 to 729, 758, 759 and 763: a host that knows of zones, from traces, jobs of fio and flows.
+//! 727 to 729, 758, 759, 763, 764, 769 and 774: a host that knows of zones, from traces, jobs of fio and flows.
 
 use pumice_engine::fio_job_settings;
 use serde_json::{Value, json};
@@ -134,6 +134,72 @@ fn t729_writers_of_zones_are_bound_by_their_dies() {
 }
 
 #[test]
+fn t764_erases_of_a_zone_follow_one_another_and_hold_programs_back() {
+    let page = 4096;
+    let lines = [
+        (0, "W", 0, ZONE),
+        (400_000_000, "reset", 0, ZONE),
+        (400_001_000, "W", ZONE, page),     // takes the buffer's only page
+        (400_002_000, "W", 2 * ZONE, page), // waits for it
+        (500_000_000, "R", ZONE, page),
+    ];
+    let times = |erases: &'static str| {
+        let buffer = [("host.write_buffer_kib", "4"), ("ftl.zns.reset_erases", erases)];
+        let found = TraceFile::delimited(&format!("zones-{erases}"), &lines).run(&[ZONES, &buffer].concat());
+        assert_eq!(number(&found, "zones.refused_requests"), 0.0);
+        assert_eq!(number(&found, "flash.erases.block"), 4.0);
+        (number(&found, "host.reset.latency_us.max"), number(&found, "host.write.latency_us.p50"))
+    };
+    // Four blocks of 10 ms, two on each of two dies.
+    assert_eq!(times("together").0, 20_000.0);
+    assert_eq!(times("in-turn").0, 40_000.0);
+    let (reset, waits) = times("alone");
+    assert_eq!(reset, 40_000.0);
+    // The program of the buffered page begins behind the last erase.
+    assert!((waits / (40_000.0 - 2.0 + 910.56) - 1.0).abs() < 0.01, "{waits}");
+}
+
+#[test]
+fn t774_a_finish_in_parts_lets_writes_between() {
+    let lines = [(0, "W", ZONE, 4096), (20_000_000, "ZF", ZONE, 0), (20_001_000, "W", 2 * ZONE, 4096)];
+    let times = |depth: &'static str| {
+        let sets = [("ftl.zns.finish_depth", depth)];
+        let found = TraceFile::delimited(&format!("zones-finish-{depth}"), &lines).run(&[ZONES, &sets].concat());
+        assert_eq!(number(&found, "flash.programs.padding"), 255.0);
+        (number(&found, "host.finish.latency_us.max"), number(&found, "host.write.latency_us.max"))
+    };
+    // All pages of the zone on the die go before the write; or at most those of one turn.
+    let (at_once, behind) = times("255");
+    assert!(behind > 100_000.0, "{behind}");
+    let (in_parts, between) = times("8");
+    assert!(between < 8_000.0, "{between}");
+    assert!((in_parts / at_once - 1.0).abs() < 0.05, "{in_parts} and {at_once}");
+}
+
+#[test]
+fn t769_zones_are_written_and_reset_through_a_small_buffer() {
+    let sets = [
+        ("workload.kind", "zone-write"),
+        ("workload.flow[0].zones", "[0, 10]"),
+        ("workload.flow[0].zones_at_once", "8"),
+        ("workload.flow[0].zone_share", "0.75"),
+        ("workload.flow[0].requests", "400"),
+        ("workload.zone_request_bytes", "65536"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "24"),
+        ("host.write_buffer_kib", "32"),
+    ];
+    for erases in ["together", "in-turn", "alone"] {
+        let found = document(&[ZONES, &sets, &[("ftl.zns.reset_erases", erases)]].concat());
+        assert_eq!(found["zones"]["errors"], json!([]), "{erases}: nothing is refused");
+        assert_eq!(number(&found, "flash.programs.host"), 400.0 * 16.0);
+        assert!(number(&found, "host.reset.requests") > 10.0);
+        assert_eq!(number(&found, "integrity.corrupt_pages"), 0.0);
+        assert_eq!(number(&found, "integrity.lost_pages"), 0.0);
+    }
+}
+
+#[test]
 fn t758_zones_that_cannot_be_are_refused() {
     let refused = |sets: &[(&str, &str)], text: &str| {
         let error = accepts(sets).expect_err(text);
@@ -141,7 +207,11 @@ fn t758_zones_that_cannot_be_are_refused() {
     };
     refused(&[("workload.kind", "zone-write")], "needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\"");
     let zones = |more: (&'static str, &'static str)| [ZONES, &[more]].concat();
-    refused(&zones(("host.write_buffer_kib", "64")), "needs host.write_buffer_kib = 0");
+    let buffer = [("host.write_buffer_kib", "64"), ("host.flush", "lru")];
+    refused(&[ZONES, &buffer].concat(), "needs host.flush = \"eager\" with a write buffer");
+    refused(&zones(("ftl.zns.reset_erases", "alone")), "needs a host.write_buffer_kib, found 0");
+    let idle = [("ftl.zns.reset_erases", "in-turn"), ("ftl.zns.reset", "idle")];
+    refused(&[ZONES, &idle].concat(), "needs ftl.zns.reset = \"at-once\" with ftl.zns.reset_erases");
     refused(&zones(("ftl.recovery", "scan")), "needs ftl.recovery = \"off\"");
     refused(&zones(("ftl.zns.mapping", "on-demand")), "needs ftl.zns.mapping = \"fixed\"");
     refused(&zones(("ftl.zns.zone_size_kib", "4096")), "zone_size_kib of its capacity, 1024");

@@ -23,4 +23,4 @@ pub use translation_layer::{
     Conduct, DurableTrims, Faults, Figures, GatheredUnits, Homes, HostZones, LookAhead, MapLoads, MemoryUse, Merging,
     Retirement, Streams, TranslationLayer, ZoneOperations,
 };
-pub use zones::{ZoneCounters, ZoneOperation, ZoneReport};
+pub use zones::{ResetErases, ZoneCounters, ZoneOperation, ZoneReport};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pumice_types::{BlockId, DieId, Lpn, PageAddress, PlaneId, RequestKind, ZoneCommand};
 
 use super::recovery::LogSize;
-use super::zones::{ZoneOperation, ZoneReport};
+use super::zones::{ResetErases, ZoneOperation, ZoneReport};
 use crate::plan::{FtlError, GcCounters, Plan, ZoneError};
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
@@ -282,6 +282,13 @@ pub trait Retirement {
 
 /// Zones whose addresses the host's requests have: a host that knows of zones writes each from its start to its end.
 pub trait HostZones {
+    /// Whether two pages lie in one zone.
+    fn is_same_zone(&self, page: Lpn, other: Lpn) -> bool;
+
+    /// How the erases of a zone that the host resets follow one another, and how many pages of a finish are programmed at
+    /// one time; `None` if all are.
+    fn in_turn(&self) -> (ResetErases, Option<u32>);
+
     /// Checks a read, write or append of `pages` pages from `first` on; the pages follow with nothing between. Returns the
     /// first page of the access, which for an append is where the zone's write pointer stands.
     ///

@@ -2,6 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use pumice_types::choice;
+
+choice! {
+    /// How the erases of a zone that the host resets follow one another.
+    pub enum ResetErases {
+        /// On all dies at once.
+        Together = "together",
+        /// One after the other.
+        InTurn = "in-turn",
+        /// One after the other, while no buffered page begins to be programmed.
+        Alone = "alone",
+    }
+}
+
 /// A zone command of the host that makes the device program or erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneOperation {

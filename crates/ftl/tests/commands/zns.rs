@@ -1,8 +1,8 @@
 //! 61x: the flash commands of zones and their host, in order.
 
 use pumice_ftl::{
-    CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneInterface,
-    ZoneLimits, ZoneMapping, ZoneOperations, ZoneVictim,
+    CleaningPace, FinishFill, LayoutConfig, Plan, ResetErases, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig,
+    ZoneInterface, ZoneLimits, ZoneMapping, ZoneOperations, ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -31,6 +31,8 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
         zone_size: 8,
         limits: ZoneLimits { open: 2, active: 2 },
         resets: ResetTime::AtOnce,
+        erases: ResetErases::Together,
+        padding: None,
         finish: FinishFill::Pad,
         user_pages: 24,
         used_pages: 8,

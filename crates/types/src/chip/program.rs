@@ -17,6 +17,8 @@ keys! {
             "Where host reads suspend the program of a page, also of a copied one (needs host.read_priority = true). pulse: after each program pulse and its verify read. capped: as pulse, until the program was suspended max_suspensions times. immediate: at once; the interrupted pulse begins again.";
         pulses: u8 = "10", int(1, 255), "pulses", "chosen: of tens of us each", SUSPENDED,
             "Program pulses of a page, each with its verify read: so many equal parts of tPROG.";
+        protected_pulses: u8 = "0", int(0, 255), "pulses", CHOSEN, SUSPENDED,
+            "Last pulses of a program that are never suspended.";
         suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
             "A pulse with less than this left is not interrupted but goes on to its end.";
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, IMMEDIATE,
@@ -31,11 +33,19 @@ keys! {
 }
 
 impl ProgramKeys {
+    /// The pulses of a program that may be suspended, and those behind them that are not.
+    pub fn pulses_of_program(&self) -> [u8; 2] {
+        let protected = self.protected_pulses.min(self.pulses);
+        [self.pulses - protected, protected]
+    }
+
     /// When programs may be suspended; `None` if they are not.
     pub fn suspension_rule(&self) -> Option<SuspensionRule> {
         let after_pulses = SuspensionRule {
             suspend: Time::from_us(self.suspend_us),
             resume: Time::from_us(self.resume_us),
+            // They are a loop of their own.
+            protected_loops: u8::from(self.protected_pulses > 0),
             ..SuspensionRule::after_each(ErasePiece::Pulse)
         };
         match self.suspension {

@@ -25,6 +25,8 @@ choice! {
         Die = "die",
         /// One in each plane.
         Plane = "plane",
+        /// One in each plane, begun together.
+        Batch = "batch",
     }
 }
 
@@ -73,7 +75,7 @@ keys! {
         read_command: ReadCommand = "\"at-once\"", ANY, "", CHOSEN, TIMED,
             "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries data of other dies. channel: when the channel has carried all that asked for it before, read data that waits included.";
         plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
-            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle, whatever the others read; needs host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die all the same.";
+            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle, whatever the others read. batch: when no plane reads any more, the oldest waiting read of each plane begins; what comes meanwhile waits. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die all the same.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
             "Which commands of a die run as one, with the array time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands of other planes from anywhere in the queue that may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller that reads the same page number.";
     }

@@ -12,7 +12,7 @@ use super::device::erase::Work;
 use super::maps::ZonePage;
 use super::state::ZoneState;
 use crate::plan::{FtlError, Plan, ZoneError};
-use crate::seam::HostZones;
+use crate::seam::{HostZones, ResetErases};
 
 choice! {
     /// The addresses that requests have.
@@ -63,6 +63,14 @@ impl Zns {
 }
 
 impl HostZones for Zns {
+    fn is_same_zone(&self, page: Lpn, other: Lpn) -> bool {
+        self.zone_of(page).zone == self.zone_of(other).zone
+    }
+
+    fn in_turn(&self) -> (ResetErases, Option<u32>) {
+        (self.config.erases, self.config.padding)
+    }
+
     fn admit(&mut self, kind: RequestKind, first: Lpn, pages: u32) -> Result<Lpn, ZoneError> {
         let ZonePage { zone, offset } = self.zone_of(first);
         let table = &self.zoned.table;

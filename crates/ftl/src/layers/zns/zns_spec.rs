@@ -10,7 +10,8 @@ use super::zone_recovery::{RESERVE, SPARE_BYTES};
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneInterface, ZoneMapping, ZoneVictim};
 use crate::plan::{EraseUnit, FillTarget, FtlError, ZoneError};
 use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, typed_share, whole_share,
+    Facts, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, ResetErases, Restart, typed_share,
+    whole_share,
 };
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
@@ -21,6 +22,9 @@ const ZN540: &str = "Western Digital ZN540 as zbd reports it (github.com/johnram
 
 /// The host keeps a log on the zones.
 const OF_LOG: When = When::Is("ftl.zns.interface", &["log"]);
+
+/// Requests have the addresses of zones.
+const OF_ZONES: When = When::Is("ftl.zns.interface", &["zones"]);
 
 keys! {
     /// Keys of zones alone.
@@ -43,6 +47,10 @@ keys! {
             "zns: most zones open or closed at once (maximum active resources).";
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
             "zns: when the units of a zone that was reset are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, and those left when the zone is next written.";
+        reset_erases: ResetErases = "\"together\"", ANY, "", CHOSEN, OF_ZONES,
+            "zns: how the erases of a zone that the host resets follow one another, with reset = \"at-once\". together: on all dies at once. in-turn: one die after the other. alone: in turn, and meanwhile no page of the write buffer begins to be programmed.";
+        finish_depth: Option<u32> = "", int(1, COUNT_MAX), "pages", "all pages at once", OF_ZONES,
+            "zns: pages that a finish programs at one time; the next follows when one is done, so that writes come between.";
         finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
             "zns: the host finishes a zone when it has written this share of its capacity, at least one page. 1: it writes every zone to its end.";
         finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
@@ -232,6 +240,8 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         zone_size: zone_size(keys, geometry, room.capacity) as u32,
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,
+        erases: keys.reset_erases,
+        padding: keys.finish_depth,
         finish: keys.finish,
         used_pages: room.used_pages,
         user_pages: user_pages(spec, keys, geometry),
@@ -326,6 +336,11 @@ fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Re
     needs(
         "ftl.zns.interface = \"zones\"",
         [
+            (
+                keys.reset_erases != ResetErases::Together && keys.reset != ResetTime::AtOnce,
+                "ftl.zns.reset = \"at-once\" with ftl.zns.reset_erases",
+                quoted(keys.reset),
+            ),
             (keys.mapping != ZoneMapping::Fixed, "ftl.zns.mapping = \"fixed\"", quoted(keys.mapping)),
             (keys.unit != EraseUnit::Block, "ftl.zns.unit = \"block\"", quoted(keys.unit)),
             (!is_gapless, &no_gaps, size()),

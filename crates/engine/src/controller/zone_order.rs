@@ -1,0 +1,165 @@
+//! What keeps the order of a zone: erases that follow one another, padding that comes a few pages at a time, and pages that
+//! wait for room in the write buffer.
+
+use std::collections::VecDeque;
+
+use pumice_ftl::{ResetErases, ZoneOperation};
+use pumice_types::{FlashCommand, Lpn, RequestKind, ZoneCommand};
+
+use super::access::{PageAccess, Waits};
+use super::submit::Wait;
+use super::{Controller, Moment};
+use crate::error::SimError;
+use crate::observe::Observer;
+
+/// The commands of one zone operation.
+#[derive(Clone)]
+struct ZoneCommands {
+    operation: ZoneOperation,
+    /// The access that waits for them.
+    token: u32,
+    /// A page of the zone.
+    page: Lpn,
+    /// Those that have not begun.
+    left: VecDeque<FlashCommand>,
+}
+
+/// Zone operations whose commands follow one another.
+#[derive(Clone)]
+pub(super) struct InTurn {
+    rule: ResetErases,
+    /// Pages of a finish that are programmed at one time.
+    padding: Option<u32>,
+    zones: Vec<ZoneCommands>,
+    /// Programs of buffered pages that begin when no zone is erased any more.
+    held: Vec<(FlashCommand, Wait)>,
+}
+
+impl InTurn {
+    /// As the layer's rules say, if its host knows of zones.
+    pub(super) fn new(rules: Option<(ResetErases, Option<u32>)>) -> InTurn {
+        let (rule, padding) = rules.unwrap_or((ResetErases::Together, None));
+        InTurn { rule, padding, zones: Vec::new(), held: Vec::new() }
+    }
+
+    /// How many commands of an operation run at one time; `None` if all do.
+    pub(super) fn at_once(&self, operation: ZoneOperation) -> Option<u32> {
+        match operation {
+            ZoneOperation::Reset => (self.rule != ResetErases::Together).then_some(1),
+            ZoneOperation::Finish => self.padding,
+        }
+    }
+
+    /// Whether an access programs a buffered page and may not begin now.
+    #[inline]
+    pub(super) fn holds(&self, access: &PageAccess) -> bool {
+        self.rule == ResetErases::Alone && matches!(access.waits, Waits::Buffer(_)) && self.is_resetting()
+    }
+
+    fn is_resetting(&self) -> bool {
+        self.zones.iter().any(|zone| zone.operation == ZoneOperation::Reset)
+    }
+
+    fn take_next(&mut self, token: u32) -> Option<FlashCommand> {
+        self.zones.iter_mut().find(|zone| zone.token == token)?.left.pop_front()
+    }
+}
+
+impl Controller {
+    /// Begins the first commands of an operation in the plan, `at_once` of them; the others follow them. Returns for how
+    /// many groups `request` waits.
+    pub(super) fn begin_in_turn<O: Observer>(
+        &mut self,
+        (request, page): (u32, Lpn),
+        (operation, at_once): (ZoneOperation, u32),
+        moment: &mut Moment<O>,
+    ) -> Result<u32, SimError> {
+        let kind = RequestKind::Zone(ZoneCommand::Reset);
+        let mut access = PageAccess::new(Waits::Request(request), page, kind, u64::MAX).in_last_stage();
+        access.groups_left = self.plan.commands.len() as u32;
+        let token = self.accesses.insert(access);
+        let left = self.plan.commands.drain(..).collect();
+        self.in_turn.zones.push(ZoneCommands { operation, token, page, left });
+        for _ in 0..at_once {
+            self.begin_next(token, moment)?;
+        }
+        Ok(1)
+    }
+
+    /// Begins the next of the commands that an access waits for, if they follow one another.
+    #[inline]
+    pub(super) fn begin_next<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+        match self.in_turn.take_next(token) {
+            Some(next) => {
+                self.plan.clear();
+                self.plan.push(next);
+                self.submit_plan(&Wait::for_all(token), moment).map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Holds back the program in the plan, which has its place. Returns for how many groups is waited.
+    pub(super) fn hold_program(&mut self, wait: Wait) -> u32 {
+        self.in_turn.held.extend(self.plan.commands.iter().map(|&program| (program, wait)));
+        self.plan.commands.len() as u32
+    }
+
+    /// Begins the programs that were held back.
+    fn begin_held<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+        for (program, wait) in std::mem::take(&mut self.in_turn.held) {
+            self.plan.clear();
+            self.plan.push(program);
+            self.submit_plan(&wait, moment)?;
+        }
+        Ok(())
+    }
+
+    /// The last of the commands that an access waited for has ended: programs that were held back begin.
+    #[inline]
+    pub(super) fn operation_ended<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token) else { return Ok(()) };
+        self.in_turn.zones.swap_remove(at);
+        if self.in_turn.is_resetting() { Ok(()) } else { self.begin_held(moment) }
+    }
+
+    /// A write or command (`kind`) to the zone of a page is about to begin. Its pages that wait for room in the write
+    /// buffer get their places at once, and are done when they are programmed; commands of it wait for each other no
+    /// longer, and no program is held back from a command.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn settle_zone<O: Observer>(
+        &mut self,
+        kind: RequestKind,
+        page: Lpn,
+        moment: &mut Moment<O>,
+    ) -> Result<(), SimError> {
+        for at in 0..self.in_turn.zones.len() {
+            let ZoneCommands { token, page: erased, .. } = self.in_turn.zones[at];
+            while self.is_same_zone(page, erased) && !self.in_turn.zones[at].left.is_empty() {
+                self.begin_next(token, moment)?;
+            }
+        }
+        if kind != RequestKind::Write {
+            self.begin_held(moment)?;
+        }
+        let mut at = 0;
+        while let Some(&access) = self.waiting.get(at) {
+            if !self.is_same_zone(page, access.lpn) {
+                at += 1;
+                continue;
+            }
+            self.waiting.remove(at);
+            let token = self.accesses.insert(access);
+            if !self.proceed(token, moment)? {
+                self.pages_done.extend(access.waits.request());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_same_zone(&mut self, page: Lpn, other: Lpn) -> bool {
+        self.host_zones().is_some_and(|zones| zones.is_same_zone(page, other))
+    }
+}

@@ -1,0 +1,101 @@
+"""Other mechanisms for the zoned drive: how dies serve reads that wait, and what a reset does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pumice.analysis import plots
+from pumice.analysis.plots import Curve, Frame
+from pumice.results.document import number
+from pumice_papers.figures import Drawing, Findings, figure
+from pumice_papers.scoreboard import Finding, trend
+from pumice_papers.studies.drives.held_against import Held, Setting
+from pumice_papers.studies.drives.zn540 import ALONE, KINDS, P99, RATE, settings, simulated
+
+CHANNELS, PLANES, HOW = "geometry.channels", "geometry.planes_per_die", "timing.plane_reads"
+ERASES, MEASURED = "ftl.zns.reset_erases", "workload.flow.0.kind"
+
+#: Dies of a channel.
+DIES = 4
+
+#: The mechanism of the preset.
+OWN = (7, 1, "die")
+
+#: Least and largest share of the drive's figure that is taken for the drive's.
+AS_THE_DRIVE = (0.75, 1.25)
+
+
+@figure(
+    paper="drives",
+    id="zn540-rivals",
+    frame=Frame("ZN540: how dies serve reads that wait", "p99 of reads, µs", x_label="thousand reads a second"),
+    studies=("zn540-rival-reads", "zn540-rival-resets"),
+    rows=("zn540_rival_reads", "zn540_rival_resets"),
+)
+def figure_rivals(drawing: Drawing) -> Findings:
+    """Rate and p99 over depth for each mechanism of reads; and rates and tails beside resets."""
+    if drawing.runs.error(drawing.figure.sweeps) is not None:
+        return {}
+    drive = {int(one.at[0]): one for one in settings(drawing.experiment) if one.run == "reads" and one.at[0] > 1}
+    points = drawing.runs.points("zn540-rival-reads", [CHANNELS, PLANES, HOW])
+    found = {tuple(point.values()): reads(drawing, point, drive) for point in points}
+    curves = [curve("drive", [one.mean(RATE) for one in drive.values()], [one.mean(P99) for one in drive.values()])]
+    for rival, held in found.items():
+        rates, tails = ([one.simulated for one in held if one.column == column] for column in (RATE, P99))
+        curves.append(curve(in_words(rival), rates, tails, "line"))
+    plots.lines(drawing.frame, curves, drawing.file())
+    rows = [[in_words(rival), one.setting.at[0], one.column, one.setting.mean(one.column), one.simulated, one.error]
+            for rival, held in found.items() for one in held]  # fmt: skip
+    drawing.write_csv(["mechanism", "depth", "figure", "drive", "simulated", "error"], rows)
+    return {"zn540_rival_reads": refuted(found), "zn540_rival_resets": resets(drawing)}
+
+
+def curve(name: str, rates: Sequence[float], tails: Sequence[float], kind: str = "points") -> Curve:
+    """A curve of tails over thousand reads a second."""
+    return Curve(name, [rate / 1e3 for rate in rates], tails, "points" if kind == "points" else "line")
+
+
+def in_words(rival: tuple[object, ...]) -> str:
+    """A mechanism in words."""
+    channels, planes, how = rival
+    return f"{DIES * int(str(channels))} dies of {planes}, {how}"
+
+
+def reads(drawing: Drawing, point: dict[str, object], drive: dict[int, Setting]) -> list[Held]:
+    """Rates and tails of a mechanism over depth."""
+    held = []
+    for depth, setting in drive.items():
+        document = drawing.runs.one("zn540-rival-reads", {**point, ALONE: depth})
+        for column in (RATE, P99):
+            value = simulated(document, KINDS["reads"], column)
+            held.append(Held("", column, setting, KINDS["reads"].bands[column], value, predicted=True))
+    return held
+
+
+def refuted(found: dict[tuple[object, ...], list[Held]]) -> Finding:
+    """Values outside their bands, of the preset's mechanism and of each other one."""
+    outside = {rival: sum(not one.is_inside for one in held) for rival, held in found.items()}
+    note = "; ".join(f"{in_words(rival)}: {count}" for rival, count in outside.items())
+    own = outside.get(OWN, 0)
+    others = [count for rival, count in outside.items() if rival != OWN]
+    return trend([float(own), float(min(others, default=0))], lambda values: values[0] < values[1], note)
+
+
+def resets(drawing: Drawing) -> Finding:
+    """Rate of four writers and p99 of a reader beside 30 resets a second, simulated over the drive's."""
+    drive = {(one.run, int(one.at[0]), round(one.at[1])): one for one in settings(drawing.experiment)}
+    writers, reader = drive["writes-resets", 4, 30], drive["reads-resets", 1, 30]
+    values, words = [], []
+    for how in ("together", "in-turn", "alone"):
+        beside = drawing.runs.one("zn540-rival-resets", {ERASES: how, MEASURED: "zone-write"})
+        rate = simulated(beside, KINDS["writes-resets"], RATE) / writers.mean(RATE)
+        read = drawing.runs.one("zn540-rival-resets", {ERASES: how, MEASURED: "uniform"})
+        tail = (number(read, "host.read.latency_us.p99") or float("nan")) / reader.mean(P99)
+        values += [rate, tail]
+        words.append(f"{how}: writers {rate:.2f}, p99 of the reader {tail:.2f}")
+
+    def only_the_last(values: list[float]) -> bool:
+        fits = [AS_THE_DRIVE[0] <= value <= AS_THE_DRIVE[1] for value in values]
+        return all(fits[4:]) and not all(fits[:2]) and not all(fits[2:4])
+
+    return trend(values, only_the_last, "; ".join(words))
