@@ -115,8 +115,8 @@ clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, 
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive
 	$(BIN)/python -m pumice_papers.studies.ground_truth --out docs/figures $(MEASURE)
-	$(BIN)/pumice reproduce drives --figure micron7450 --out out/drives
-	cp out/drives/figures/micron7450.svg docs/figures/
+	$(BIN)/pumice reproduce drives --figure micron7450 --figure under-load --out out/drives
+	cp out/drives/figures/micron7450.svg out/drives/figures/under-load.svg docs/figures/
 
 docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'

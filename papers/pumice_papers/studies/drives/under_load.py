@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,8 +35,9 @@ FITTED_LOADS = 2
 #: Requests a second that the measuring thread adds to what was asked for.
 ADDED = 5_000
 
-#: Share of the asked rate below which a drive does not follow.
-FOLLOWS = 0.985
+#: Share of the asked rate below which a drive does not follow, and share of its largest rate from which its queues are
+#: full, so that nothing but that is compared.
+FOLLOWS, FULL = 0.99, 0.98
 
 #: The drives by sweep, with the name that figures show.
 DRIVES = {
@@ -57,6 +59,12 @@ def follows(setting: Setting) -> bool:
     return setting.mean("done") >= FOLLOWS * (setting.at[0] + ADDED)
 
 
+def below_saturation(loads: Sequence[Setting]) -> list[Setting]:
+    """The loads at which the drive's queues are not full."""
+    largest = max(one.mean("done") for one in loads)
+    return [one for one in loads if one.mean("done") < FULL * largest]
+
+
 def between(setting: Setting) -> float:
     """Mean time between two requests of the load, µs."""
     return round(1e6 / (setting.at[0] + ADDED), 3)
@@ -69,7 +77,7 @@ def document_of(drawing: Drawing, drive: str, setting: Setting) -> Mapping[str, 
 
 def held(drawing: Drawing, drive: str) -> list[Held]:
     """Every compared value of a drive, below its saturation."""
-    loads = [one for one in settings(drawing.experiment, drive) if follows(one)]
+    loads = below_saturation(settings(drawing.experiment, drive))
     simulated = set(drawing.runs.values(drive, BETWEEN))
     found = []
     for nth, setting in enumerate(loads):
@@ -87,14 +95,14 @@ def held(drawing: Drawing, drive: str) -> list[Held]:
 
 
 def saturation(drawing: Drawing, drive: str) -> Finding:
-    """The last rate asked for that drive and engine follow."""
+    """The last rate asked for at which the simulated dies have time left: a run is too short to fill the buffer."""
     loads = settings(drawing.experiment, drive)
     simulated = set(drawing.runs.values(drive, BETWEEN))
     rates = []
     for setting in loads:
         if between(setting) in simulated:
-            document = document_of(drawing, drive, setting)
-            if (number(document, "host.iops") or 0.0) >= FOLLOWS * (setting.at[0] + ADDED):
+            busy = document_of(drawing, drive, setting)["utilisation"]["die"]
+            if statistics.fmean(busy) < FULL:
                 rates.append(setting.at[0])
     of_drive = max(setting.at[0] for setting in loads if follows(setting))
     last = max(rates, default=0.0)
@@ -115,7 +123,6 @@ def saturation(drawing: Drawing, drive: str) -> Finding:
         "pe8110_r_p50",
         "pe8110_r_p99",
         "pe8110_r_p99_9",
-        "pe8110_w_p50",
         "pm9a3_r_mean_fitted",
         "pm9a3_r_p50_fitted",
         "pm9a3_r_p99_fitted",

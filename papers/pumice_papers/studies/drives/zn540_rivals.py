@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pumice.analysis import plots
 from pumice.analysis.plots import Curve, Frame
-from pumice.results.document import number
 from pumice_papers.figures import Drawing, Findings, figure
 from pumice_papers.scoreboard import Finding, trend
 from pumice_papers.studies.drives.held_against import Held, Setting
@@ -16,10 +15,10 @@ CHANNELS, PLANES, HOW = "geometry.channels", "geometry.planes_per_die", "timing.
 ERASES, MEASURED = "ftl.zns.reset_erases", "workload.flow.0.kind"
 
 #: Dies of a channel.
-DIES = 4
+DIES = 2
 
 #: The mechanism of the preset.
-OWN = (7, 1, "die")
+OWN = (8, 2, "batch")
 
 #: Least and largest share of the drive's figure that is taken for the drive's.
 AS_THE_DRIVE = (0.75, 1.25)
@@ -82,7 +81,7 @@ def refuted(found: dict[tuple[object, ...], list[Held]]) -> Finding:
 
 
 def resets(drawing: Drawing) -> Finding:
-    """Rate of four writers and p99 of a reader beside 30 resets a second, simulated over the drive's."""
+    """Rates of four writers and of a reader beside 30 resets a second, simulated over the drive's."""
     drive = {(one.run, int(one.at[0]), round(one.at[1])): one for one in settings(drawing.experiment)}
     writers, reader = drive["writes-resets", 4, 30], drive["reads-resets", 1, 30]
     values, words = [], []
@@ -90,9 +89,9 @@ def resets(drawing: Drawing) -> Finding:
         beside = drawing.runs.one("zn540-rival-resets", {ERASES: how, MEASURED: "zone-write"})
         rate = simulated(beside, KINDS["writes-resets"], RATE) / writers.mean(RATE)
         read = drawing.runs.one("zn540-rival-resets", {ERASES: how, MEASURED: "uniform"})
-        tail = (number(read, "host.read.latency_us.p99") or float("nan")) / reader.mean(P99)
-        values += [rate, tail]
-        words.append(f"{how}: writers {rate:.2f}, p99 of the reader {tail:.2f}")
+        read_rate = simulated(read, KINDS["reads-resets"], RATE) / reader.mean(RATE)
+        values += [rate, read_rate]
+        words.append(f"{how}: writers {rate:.2f}, reader {read_rate:.2f}")
 
     def only_the_last(values: list[float]) -> bool:
         fits = [AS_THE_DRIVE[0] <= value <= AS_THE_DRIVE[1] for value in values]
