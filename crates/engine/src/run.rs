@@ -158,7 +158,7 @@ pub fn run_to_end<'a, O: Observer>(
     observer: &'a mut O,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<EndedRun<'a, O>, SimError> {
-    Run::begin(config, scale, observer, progress)?.to_end()
+    Run::begin(config, scale, observer, progress)?.run_out()
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -222,7 +222,7 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn to_end(mut self) -> Result<EndedRun<'a, O>, SimError> {
+    pub fn run_out(mut self) -> Result<EndedRun<'a, O>, SimError> {
         self.execute()?;
         let Run { config, session, requests, .. } = self;
         Ok(EndedRun { session, check: config.run.check, origin: requests.origin(config) })

@@ -202,7 +202,7 @@ impl Threaded<'_> {
         ssd.host.portion = Some(Box::new(portion));
         ssd.host.metrics.keep_spans();
         run.meeting = Some(self);
-        let mut ended = run.to_end().ok()?;
+        let mut ended = run.run_out().ok()?;
         ended.session.ssd.host.portion.iter_mut().for_each(|portion| portion.hand_over_pieces());
         Some(ended)
     }

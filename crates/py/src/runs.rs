@@ -157,7 +157,7 @@ pub fn run(
     let simulate = move |desk: &Desk<Handover>| {
         let mut progress = |report: &Progress| desk.ask(Handover::Progress(*report));
         let logs = config.output.request_log || config.output.command_log || config.output.timeline;
-        let go = || match threads {
+        let mut go = || match threads {
             Some(threads) if !logs || matches!(threads, Threads::Number(_)) => {
                 run_on_threads(&config, scale, threads, &mut progress)
             }
