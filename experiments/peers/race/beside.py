@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from both import Case, issued, program, run_mqsim, run_pumice, write_files
+from pumice_papers.experiments.peers.race.both import Case, issued, program, run_mqsim, run_pumice, write_files
 
 #: Device T: S with smaller blocks, fewer of them, and twice the threshold, so that it is in its steady state sooner.
 DEVICE_T = {"GC_Exec_Threshold": "0.12"}

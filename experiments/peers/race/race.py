@@ -11,7 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from both import FLOW, Case, issued, program, requests_asked, run_mqsim, run_pumice, write_files
+from pumice_papers.experiments.peers.race.both import (
+    FLOW,
+    Case,
+    issued,
+    program,
+    requests_asked,
+    run_mqsim,
+    run_pumice,
+    write_files,
+)
 
 #: Dies of a chip and planes of a die. Dies of a chip never work at once in MQSim: two of one plane are two planes
 #: without multi-plane commands.
