@@ -88,9 +88,8 @@ def means_of_pumice(document: dict[str, Any]) -> list[float]:
 
     def mean(one: dict[str, Any]) -> float:
         kinds = [kind for kind in (one["read"], one["write"]) if kind and kind["requests"]]
-        return sum(kind["requests"] * kind["latency_us"]["mean"] for kind in kinds) / sum(
-            kind["requests"] for kind in kinds
-        ) / 1e3  # fmt: skip
+        waited_us = sum(kind["requests"] * kind["latency_us"]["mean"] for kind in kinds)
+        return float(waited_us / sum(kind["requests"] for kind in kinds) / 1e3)
 
     return [mean(one) for one in flows]
 
