@@ -55,9 +55,9 @@ pub fn check_apart(one: (*const c_void, usize), other: (*const c_void, usize)) -
 
 /// Why the options of a caller are refused.
 pub enum BadOptions {
-    /// They are of a version that is not served.
+    /// Options of a version that is not served.
     Version(String),
-    /// They mean nothing.
+    /// Options that mean nothing.
     Misuse(String),
 }
 

@@ -57,7 +57,7 @@ fn checked(config: &Config) -> Result<(), SpecError> {
 }
 
 fn capacity_gib(config: &Config) -> Result<f64, SpecError> {
-    Ok(f64::from(config.user_pages(1.0)?) * f64::from(config.assumed_chip().geometry.page_bytes) / GIB)
+    Ok(config.user_bytes(1.0)? as f64 / GIB)
 }
 
 fn keeps_blocks(config: &Config) -> bool {

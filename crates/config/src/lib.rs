@@ -281,6 +281,14 @@ impl Config {
         Ok(self.ftl.user_pages(&self.layer_spec(&chip), &self.device_geometry(scale)?)?)
     }
 
+    /// Bytes that the host can address at a scale.
+    ///
+    /// # Errors
+    /// As [`Config::user_pages`].
+    pub fn user_bytes(&self, scale: f64) -> Result<u64, SpecError> {
+        Ok(u64::from(self.user_pages(scale)?) * u64::from(self.assumed_chip().geometry.page_bytes))
+    }
+
     /// What the run asks for: its workload, or the workloads of its flows.
     pub fn workloads(&self) -> impl Iterator<Item = &WorkloadKeys> {
         let own = self.flows.is_empty().then_some(&self.workload);

@@ -14,7 +14,7 @@ pub enum Status {
     Done,
     /// The power was cut first.
     PowerLost,
-    /// Its zone refused it, and it has done nothing.
+    /// A zone refused the request, which has done nothing.
     ZoneRefused(ZoneError),
 }
 
@@ -36,7 +36,7 @@ pub struct DeviceCompletion {
     pub id: u64,
     /// When it was done, in nanoseconds.
     pub at_ns: u64,
-    /// Its first byte: that of the request, or where an append was written.
+    /// First byte of the request, or where an append was written.
     pub offset_bytes: u64,
     /// How it ended.
     pub status: Status,

@@ -35,7 +35,7 @@ pub enum DeviceError {
     NoZones,
     /// A flow that the spec does not have.
     Flow {
-        /// Its number.
+        /// Number of the flow.
         flow: u8,
         /// Flows that there are, or 1.
         flows: usize,

@@ -34,7 +34,7 @@ pub fn fit_device(config: &Config, bytes: u64) -> Result<FittedDevice, SimError>
         if geometry.check().is_err() {
             continue;
         }
-        let user_bytes = u64::from(config.user_pages(1.0)?) * u64::from(config.assumed_chip().geometry.page_bytes);
+        let user_bytes = config.user_bytes(1.0)?;
         if user_bytes >= bytes {
             return Ok(FittedDevice {
                 channels: geometry.channels,

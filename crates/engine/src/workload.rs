@@ -91,10 +91,6 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<WriteReport, SimError> {
     let format = TraceFormat::from_str(format)?;
-    let capacity = if config.workload.kind().is_trace() {
-        u64::MAX
-    } else {
-        u64::from(config.user_pages(scale)?) * u64::from(config.assumed_chip().geometry.page_bytes)
-    };
+    let capacity = if config.workload.kind().is_trace() { u64::MAX } else { config.user_bytes(scale)? };
     Ok(write_trace_as(&mut open(config, scale, capacity)?, format, compression, out)?)
 }

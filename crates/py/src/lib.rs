@@ -61,7 +61,7 @@ fn preset_facts() -> PyResult<String> {
         Ok(json!({
             "name": preset.name, "kind": preset.kind.name(), "cells": preset.cells, "year": preset.year,
             "ftl": config.ftl.kind.to_string(),
-            "user_bytes": u64::from(config.user_pages(1.0)?) * u64::from(config.chip.geometry.page_bytes),
+            "user_bytes": config.user_bytes(1.0)?,
         }))
     };
     let all: Result<Vec<Value>, pumice_config::SpecError> = preset::PRESETS.iter().map(facts).collect();

@@ -42,7 +42,7 @@ pub enum DeviceStatus {
 }
 
 impl DeviceStatus {
-    /// All of them, in the order of their numbers.
+    /// Every status, in the order of the numbers.
     pub const ALL: [DeviceStatus; 15] = [
         DeviceStatus::Ok,
         DeviceStatus::Time,

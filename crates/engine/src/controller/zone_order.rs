@@ -20,7 +20,7 @@ struct ZoneCommands {
     token: u32,
     /// A page of the zone.
     page: Lpn,
-    /// Those that have not begun.
+    /// Commands that have not begun.
     left: VecDeque<FlashCommand>,
 }
 

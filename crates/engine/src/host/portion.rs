@@ -58,7 +58,7 @@ pub struct Portion {
     next_access: u64,
     /// The request that is being taken in, if other threads have pages of it too: its number, and how many have.
     shared: Option<(u64, u32)>,
-    /// The same, for every request in flight by its id.
+    /// Number and count of each request in flight, by its id.
     in_flight: Vec<(u64, u32)>,
     pieces: Vec<RequestPiece>,
     hand_over: Sender<Vec<RequestPiece>>,

@@ -9,7 +9,7 @@ fn config(preset: &str, sets: &[(&str, String)]) -> Config {
 }
 
 fn user_bytes(config: &Config) -> u64 {
-    u64::from(config.user_pages(1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes)
+    config.user_bytes(1.0).expect("legal")
 }
 
 fn fitted(preset: &str, found: &FittedDevice) -> Config {

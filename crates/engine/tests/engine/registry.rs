@@ -151,8 +151,7 @@ fn t905_every_layer_runs_on_the_small_presets() {
             let config = Config::resolve(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
             let outcome = run(&config, 1.0, &mut |_| true).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!((outcome.integrity_error, outcome.requests), (None, 2_000), "{name}");
-            let capacity =
-                u64::from(config.user_pages(1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes);
+            let capacity = config.user_bytes(1.0).expect("legal");
             assert!(preset == "tiny" || capacity >= 1 << 30, "{name}: {capacity} bytes");
         }
     }

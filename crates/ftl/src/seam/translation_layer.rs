@@ -162,7 +162,7 @@ pub trait Figures {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters;
 
-    /// The same counts, to add to them.
+    /// Counts of collection, to add to them.
     fn counters_mut(&mut self) -> &mut GcCounters;
 
     /// U-blocks in use; 0 for a layer that has none.

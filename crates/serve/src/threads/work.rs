@@ -113,7 +113,7 @@ impl DeviceWork {
         let store = store.as_ref().map(open).transpose()?;
         let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
         let begin = |path: &PathBuf| {
-            let bytes = u64::from(config.user_pages(scale)?) * u64::from(config.chip.geometry.page_bytes);
+            let bytes = config.user_bytes(scale)?;
             let header = RecordingHeader { capacity_bytes: bytes, spec: RecordedSpec::of(source) };
             RecordingWriter::create(path, &header).map_err(SimError::Output)
         };
