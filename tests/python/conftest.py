@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import shutil
@@ -98,9 +99,14 @@ def _no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def chip_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the libraries for C were installed."""
-    folder = tmp_path_factory.mktemp("prefix")
-    subprocess.run(["make", "install", f"PREFIX={folder}"], cwd=REPOSITORY, check=True, capture_output=True)
+    """A folder into which the libraries for C were installed, once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = base / "prefix"
+    with (base / "prefix.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            subprocess.run(["make", "install", f"PREFIX={folder}"], cwd=REPOSITORY, check=True, capture_output=True)
     return folder
 
 
