@@ -70,6 +70,7 @@ fn settle(source: &mut SpecSource, (key, value): (&str, &str)) {
 
 fn check(config: &Config) -> Result<(), SpecError> {
     let refuse = |text: String| Err(SpecError(text));
+    let page_bytes = config.chip.geometry.page_bytes;
     if !config.run.timed {
         return refuse("run.timed = false: a served device has a clock; allowed: true".into());
     }
@@ -92,7 +93,7 @@ fn check(config: &Config) -> Result<(), SpecError> {
         return refuse(format!("{key}: a served device has no schedule of power cuts; replay its record with one"));
     }
     if config.assumed_chip().units.per_page > 1 {
-        return refuse("ftl.map_unit_bytes: a served device maps whole pages; leave it out".into());
+        return refuse(format!("ftl.map_unit_bytes: a served device maps whole pages; allowed: {page_bytes}"));
     }
     if config.ftl.has_host_zones() {
         return refuse(
@@ -102,7 +103,6 @@ fn check(config: &Config) -> Result<(), SpecError> {
     if !config.flows.is_empty() {
         return refuse("workload.flow: the requests of a served device come from its clients; leave it out".into());
     }
-    let page_bytes = config.chip.geometry.page_bytes;
     if !page_bytes.is_multiple_of(SECTOR) {
         return refuse(format!(
             "geometry.page_bytes = {page_bytes}: pages of a served device are multiples of {SECTOR}"
