@@ -129,7 +129,7 @@ impl Chip {
     /// in a bad block, on a chip that refuses nothing that it could do.
     ///
     /// # Errors
-    /// It is not done.
+    /// The operation is not done.
     pub(crate) fn despite(&mut self, violation: Violation, failed: ChipFailure) -> Result<(), ChipFailure> {
         self.state.counts.illegal += 1;
         if self.options.illegal == Illegal::Refuse {

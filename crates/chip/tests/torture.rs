@@ -26,13 +26,13 @@ const SPEC: &str = "
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Nothing,
-    /// It erases the old block before it has written the new one.
+    /// Erases the old block before it has written the new one.
     ErasesFirst,
-    /// It believes a page that reads well after a cut, and erases all other blocks.
+    /// Believes a page that reads well after a cut, and erases all other blocks.
     Trusts,
-    /// It gives up when a program fails.
+    /// Gives up when a program fails.
     GivesUp,
-    /// It does something else the first time.
+    /// Does something else the first time.
     Wanders,
 }
 

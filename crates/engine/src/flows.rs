@@ -22,7 +22,7 @@ struct Source {
     room: Option<u64>,
     /// The request that it submits next.
     next: HostRequest,
-    /// It has no next request.
+    /// The flow has no next request.
     is_over: bool,
 }
 

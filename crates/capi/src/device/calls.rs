@@ -172,7 +172,7 @@ impl CompletionRoom {
     /// Takes completions into it.
     ///
     /// # Safety
-    /// It was checked, and is as large as its caller promised.
+    /// The struct was checked, and is as large as its caller promised.
     unsafe fn fill(&self, open: &mut OpenDevice) {
         let mut taken = 0;
         while taken < self.room

@@ -29,7 +29,7 @@ pub trait Firmware {
     /// Makes the firmware anew, with empty RAM.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The firmware cannot be made.
     fn start(&mut self) -> Result<(), Complaint>;
     /// The firmware loses its RAM.
     fn stop(&mut self);

@@ -23,9 +23,9 @@ pub struct Operation {
     pub since: Time,
     /// A read waits: it is suspended as soon as every plane has reached its stop.
     pub stops: bool,
-    /// It is what the die does.
+    /// The operation is what the die does.
     pub is_running: bool,
-    /// It is suspended.
+    /// The operation is suspended.
     pub is_suspended: bool,
     /// Number of suspensions so far, and whether the erased block is needed urgently.
     pub state: SuspensionState,
