@@ -104,6 +104,8 @@ def test_several_flows_come_over_with_their_addresses_depths_and_priorities(comm
     done = command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml")
     assert done.returncode == 0, done.stderr
     assert "Priorities count where requests wait for the controller's cores" in done.stderr
+    ftl = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["ftl"]
+    assert (ftl["handles"], ftl["isolation"]) == (2, "initial")  # MQSim's static wear levelling is on
     first, second = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["workload"]["flow"]
     assert (first["name"], first["kind"], first["queue_depth"], first["range"]) == (
         "flow1",

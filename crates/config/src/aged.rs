@@ -36,6 +36,9 @@ impl AgedIdentity {
             *schema::place(&mut keys, path) = json(&value);
         }
         keys["scale"] = scale.into();
+        if config.flows.iter().any(|flow| flow.stream().is_some()) {
+            keys["flows"] = config.flows.iter().map(|flow| serde_json::json!([flow.range(), flow.stream()])).collect();
+        }
         let sha256 = Sha256::digest(keys.to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
         Some(AgedIdentity { keys, sha256 })
     }

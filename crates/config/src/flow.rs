@@ -59,6 +59,9 @@ choice! {
 
 const BY_DEPTH: When = When::All(&[TIMED, When::Is(MODE, &["closed-loop", "rate-limited"])]);
 
+/// The device tells the host's streams apart.
+const PLACED: When = When::All(&[When::Requests, When::Given("ftl.handles")]);
+
 /// Something waits for the controller's cores.
 const QUEUES: When = When::All(&[
     TIMED,
@@ -82,6 +85,8 @@ keys! {
             "Whose requests the cores of the controller take first: all of a higher class before any of a lower.";
         weight: Option<u32> = "", int(1, 256), "requests", "1", QUEUES,
             "Requests that the cores of the controller take of this flow before it is the turn of the next one of its priority: its share of the host's queues.";
+        stream: Option<u32> = "", int(0, 255), "", "that of its workload", PLACED,
+            "Stream that the writes of the flow name (ftl.handles). initial.age_writes names it too, for pages of the flow's range.";
     }
 }
 
@@ -123,7 +128,13 @@ impl Flow {
         [from, to].map(|share| (f64::from(of) * share) as u32 / zone * zone)
     }
 
-    fn range(&self) -> [f64; 2] {
+    /// The stream that its writes name, if the spec says one.
+    pub fn stream(&self) -> Option<u8> {
+        self.keys.stream.map(|stream| stream as u8)
+    }
+
+    /// Its addresses as shares of the user capacity.
+    pub(crate) fn range(&self) -> [f64; 2] {
         self.keys.range.as_ref().map_or([0.0, 1.0], |range| [range[0], range[1]])
     }
 
@@ -185,7 +196,7 @@ pub(crate) fn row(path: &str) -> Option<Result<Key, String>> {
             let nearest = templates().filter_map(|(known, _)| Some((near(name, known)?, known))).min();
             let hint = nearest.map_or_else(
                 || {
-                    "a flow has the keys of [workload], and name, range, zones, mode, queue_depth, priority, weight"
+                    "a flow has the keys of [workload], and name, range, zones, mode, queue_depth, priority, weight, stream"
                         .to_string()
                 },
                 |(_, known)| format!("nearest valid key: '{SECTION}[{number}].{known}'"),
@@ -326,6 +337,11 @@ pub(crate) fn check(config: &Config) -> Result<(), String> {
             && !(range.len() == 2 && range[0] < range[1])
         {
             return Err(format!("{at}.range = {range:?} is no range; allowed: [from, to], with from below to"));
+        }
+        if let (Some(stream), Some(handles)) = (flow.keys.stream, config.ftl.page.handles)
+            && stream >= handles
+        {
+            return Err(format!("{at}.stream = {stream} with ftl.handles = {handles}; allowed: 0 to {}", handles - 1));
         }
         check_zones(config, flow).map_err(|text| format!("{at}.{text}"))?;
         flow.workload.check().map_err(|text| told_of(number, &text))?;

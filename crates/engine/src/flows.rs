@@ -15,6 +15,8 @@ use crate::workload;
 struct Source {
     workload: Workload,
     number: u8,
+    /// The stream that all of its writes name; `None` leaves what the workload names.
+    stream: Option<u8>,
     mode: FlowMode,
     /// First byte of its addresses.
     first_byte: u64,
@@ -177,6 +179,7 @@ impl Source {
         let mut source = Source {
             workload,
             number: number as u8,
+            stream: flow.stream(),
             mode,
             first_byte: first,
             room: flow.depth(&config.host),
@@ -200,6 +203,7 @@ impl Source {
             self.next.offset_bytes += self.first_byte;
         }
         self.next.flow = self.number;
+        self.next.stream = self.stream.unwrap_or(self.next.stream);
         Ok(())
     }
 }

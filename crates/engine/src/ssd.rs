@@ -428,13 +428,13 @@ impl<O: Observer> Ssd<O> {
         Ok(())
     }
 
-    /// Writes whole logical pages without a clock and without measuring.
+    /// Writes whole logical pages of a stream without a clock and without measuring.
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32) -> Result<(), SimError> {
+    pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32, stream: u8) -> Result<(), SimError> {
         let (arrival, kind) = (Time::ZERO, RequestKind::Write);
-        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
+        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream, flow: 0 };
         self.run_untimed(&write, false)
     }
 

@@ -89,7 +89,7 @@ fn config_of(kind: FtlKind, updates: &Updates) -> Result<Config, SimError> {
 
 fn update(ssd: &mut Ssd<()>, pages: &[u32], config: &Config) -> Result<(), SimError> {
     let bytes = config.chip.geometry.page_bytes;
-    pages.iter().try_for_each(|&page| ssd.write_untimed(u64::from(page) * u64::from(bytes), bytes))
+    pages.iter().try_for_each(|&page| ssd.write_untimed(u64::from(page) * u64::from(bytes), bytes, 0))
 }
 
 #[cfg(test)]

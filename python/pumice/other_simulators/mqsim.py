@@ -184,6 +184,7 @@ def _requests(
         left |= dict.fromkeys(own.left())
     if len(elements) > 1:
         _tell_flows(found)
+        _keep_apart(found)
     return list(left)
 
 
@@ -222,6 +223,24 @@ def _tell_flows(found: Conversion) -> None:
         f"Working sets lie end to end, and initial.fill = {fill} from the first on; in MQSim each flow fills its own"
         " part of the addresses."
     )
+
+
+#: Most flows whose data can be kept apart (ftl.handles).
+_MOST_HANDLES = 8
+
+
+def _keep_apart(found: Conversion) -> None:
+    """Each flow's writes, and what collection moves of them, have open blocks of their own in MQSim."""
+    if len(found.flows) > _MOST_HANDLES:
+        found.notes.append(f"Flows share open blocks; in MQSim each has its own (at most {_MOST_HANDLES} can here).")
+        return
+    found.set("ftl.handles", len(found.flows))
+    levels = found.sections["ftl"].get("wear_leveling") in ("static", "both")
+    found.set("ftl.isolation", "initial" if levels else "persistent")
+    if levels:
+        found.notes.append("Copies of all flows share an open block, as static wear levelling wants it.")
+    for number, flow in enumerate(found.flows):
+        flow["stream"] = number
 
 
 #: The lists of what a flow may use of its device.

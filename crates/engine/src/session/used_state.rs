@@ -1,7 +1,7 @@
 //! How a session's device comes into a used state before its first request: by writes, or by wear alone.
 
-use pumice_config::SpecError;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
+use pumice_config::{Flow, SpecError};
 use pumice_ftl::{AgedBy, InitialKeys};
 use pumice_types::{Lpn, RequestKind};
 use pumice_workload::{RandomStream, Workload};
@@ -187,9 +187,21 @@ impl<O: Observer> Session<O> {
     /// A broken rule or belief.
     pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
         let page_bytes = self.geometry.page_bytes;
-        self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes)?;
+        let stream = self.stream_of(lpn);
+        self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes, stream)?;
         self.course.work += 1;
         Ok(())
+    }
+
+    /// The stream of the first flow that has the page among its addresses and names one; 0 of a page without.
+    fn stream_of(&self, lpn: Lpn) -> u8 {
+        let user_pages = self.ssd.ftl().user_pages();
+        let has_page = |flow: &&Flow| {
+            let [first, end] = flow.pages(user_pages, 1);
+            (first..end).contains(&lpn.0)
+        };
+        let mut placed = self.config.flows.iter().filter(|flow| flow.stream().is_some());
+        placed.find(has_page).and_then(Flow::stream).unwrap_or(0)
     }
 
     /// The writes are done: what is buffered is programmed, and measuring starts.

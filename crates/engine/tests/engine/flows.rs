@@ -214,6 +214,13 @@ fn t756_flows_that_cannot_be_are_refused_by_their_path() {
     refused(&with(("workload.flow[1].read_fraction", "1.5")), "workload.flow[1].read_fraction = 1.5 is not allowed");
     refused(&with(("workload.flow[1].kind", "trace")), "workload.flow[1].kind = \"trace\" needs workload.flow[1].path");
     refused(&with(("workload.flow[64].kind", "zipf")), "at most 64 flows");
+    let streams = [
+        ("ftl.kind", "page"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.handles", "2"),
+        ("workload.flow[1].stream", "2"),
+    ];
+    refused(&[&two[..], &streams].concat(), "workload.flow[1].stream = 2 with ftl.handles = 2; allowed: 0 to 1");
     refused(&with(("run.only_flow", "2")), "run.only_flow = 2 is no flow; allowed: 0 to 1");
     refused(&[two[0], ("initial.age_writes", "0.5"), ("initial.aged_by", "requests")], "initial.aged_by = \"pages\"");
 }
@@ -253,4 +260,33 @@ fn t757_all_modes_run_side_by_side_and_every_request_is_done() {
     assert_eq!(found, document(OF_ALL_MODES), "the same spec gives the same document");
     let stopped = run(&spec(&[OF_ALL_MODES, &[("run.max_requests", "50")]].concat()), 1.0, &mut |_| true);
     assert_eq!(stopped.expect("it runs").requests, 50);
+}
+
+#[test]
+fn t779_a_flow_names_its_stream_for_its_requests_and_for_what_ages_its_addresses() {
+    let sets = [
+        ("ftl.kind", "page"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.handles", "2"),
+        ("ftl.isolation", "persistent"),
+        ("workload.read_fraction", "0.0"),
+        ("workload.requests", "4000"),
+        ("workload.flow[0].range", "[0.0, 0.5]"),
+        ("workload.flow[1].range", "[0.5, 1.0]"),
+        ("workload.flow[1].requests", "12000"),
+        ("workload.flow[1].stream", "1"),
+    ];
+    let found = document(&sets);
+    let of = |document: &Value, handle: usize| document["placement"]["handles"][handle]["host_bytes"].clone();
+    for (handle, name) in [(0, "flow0"), (1, "flow1")] {
+        assert_eq!(of(&found, handle), flow(&found, name)["write"]["bytes"], "{name}");
+    }
+    // Aged by nothing but the addresses of the second flow, handle 0 has the blocks of the initial fill alone.
+    let aged = [("initial.fill", "0.0"), ("initial.age_writes", "0.3"), ("workload.read_fraction", "1.0")];
+    let moved = |stream: &'static str| {
+        let all = [("workload.flow[0].range", "[0.0, 1.0]"), ("workload.flow[0].stream", stream)];
+        let aged = document(&[&sets[..], &aged, &all].concat());
+        aged["placement"]["handles"][1]["available_bytes"].clone()
+    };
+    assert_ne!(moved("0"), moved("1"), "the open blocks of the handle that is named are used");
 }

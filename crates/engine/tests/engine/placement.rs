@@ -138,18 +138,28 @@ fn t455_handles_tell_what_a_drive_tells() {
     let untimed = [("run.timed", "false"), ("workload.kind", "cache"), ("workload.small_space", "0.3")];
     let plain = ran(&untimed);
     assert_eq!(plain["placement"], Value::Null);
-    let placed = ran(&[&untimed[..], &[("ftl.handles", "3")]].concat());
-    let n = |path: &str| number(&placed, path);
+    for (pages, unit) in [("flash.programs", "4096"), ("flash.units", "1024")] {
+        let placed = ran(&[&untimed[..], &[("ftl.handles", "3"), ("ftl.map_unit_bytes", unit)]].concat());
+        tells_what_a_drive_tells(&placed, pages);
+    }
+}
+
+/// Checks what a device with three handles tells against its counts, of pages or of mapping units.
+fn tells_what_a_drive_tells(placed: &Value, counted: &str) {
+    let n = |path: &str| number(placed, path);
     let page = n("config.geometry.page_bytes");
-    assert_eq!(n("placement.host_bytes"), n("flash.programs.host") * page);
-    assert_eq!(n("placement.media_bytes"), n("placement.host_bytes") * n("write_amplification"));
+    let unit = n("config.ftl.map_unit_bytes");
+    let of_cause = |cause: &str| n(&format!("{counted}.{cause}")) * unit;
+    assert_eq!(n("placement.host_bytes"), of_cause("host"));
+    let media = n("placement.host_bytes") * n("write_amplification");
+    assert!((n("placement.media_bytes") / media - 1.0).abs() < 1e-12, "{media}");
     assert_eq!(n("placement.erased_bytes"), n("flash.erases.block") * page * n("config.geometry.pages_per_block"));
     let handles = placed["placement"]["handles"].as_array().expect("a list");
     let of = |handle: usize, field: &str| handles[handle][field].as_f64().expect("a number");
     let sum = |field: &str| (0..3).map(|handle| of(handle, field)).sum::<f64>();
     assert_eq!(handles.len(), 3);
     assert_eq!(sum("host_bytes"), n("placement.host_bytes"));
-    assert_eq!(sum("copied_bytes") + n("placement.collected_bytes"), n("flash.programs.gc") * page);
+    assert_eq!(sum("copied_bytes") + n("placement.collected_bytes"), of_cause("gc"));
     assert!((of(0, "host_bytes") / sum("host_bytes") - 0.8).abs() < 0.02, "four fifths are small objects");
     assert_eq!(handles[2]["host_bytes"], json!(0), "nobody names the third");
     let unit = n("device.planes") * n("config.geometry.pages_per_block") * page;

@@ -10,10 +10,10 @@ fields! {
     pub const FIELDS:
     "placement.host_bytes", Integer, "bytes", "`ftl.handles` is absent: then `placement` is null",
         "Host bytes programmed, as the statistics of an endurance group have them (HBMW); with a write buffer fewer than were written",
-        |run| bytes(run, run.counts().host_programs);
+        |run| bytes(run, run.counts().host_stored());
     "placement.media_bytes", Integer, "bytes", "as above",
         "All bytes programmed (MBMW)",
-        |run| bytes(run, run.counts().programs());
+        |run| bytes(run, run.counts().stored());
     "placement.erased_bytes", Integer, "bytes", "as above",
         "Bytes of the blocks erased (MBE)",
         |run| bytes(run, run.counts().block_erases * u64::from(run.geometry.pages_per_block));
@@ -30,7 +30,7 @@ fn count(run: &Finished) -> u8 {
     run.config.ftl.page.handles.unwrap_or_default() as u8
 }
 
-/// Pages in bytes; null where data is not placed.
+/// Pages, or mapping units, in bytes; null where data is not placed.
 fn bytes(run: &Finished, pages: u64) -> Value {
     when(count(run) > 0, || json!(pages * u64::from(run.geometry.page_bytes)))
 }
