@@ -134,8 +134,10 @@ def test_a_store_keeps_what_was_written(tmp_path: Path) -> None:
         pumice.serve(TINY.with_(ftl={"gc_policy": "fifo"}), store=store)
 
 
-def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path) -> None:
-    spec = TINY.with_(ftl={"recovery": "scan", "over_provisioning": 0.25})
+@pytest.mark.parametrize("unit", [{}, {"map_unit_bytes": 1024}], ids=["pages", "units"])
+def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path, unit: dict) -> None:
+    ftl = {"recovery": "scan", "over_provisioning": 0.25, **unit}
+    spec = TINY.with_(ftl=ftl, timing={"copyback": False})
     record = tmp_path / "session.csv"
     with pumice.serve(spec, record=record) as device:
         with Client(device.address) as client:
@@ -148,7 +150,8 @@ def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path) -> None:
         with Client(device.address) as client:
             assert client.read(0, 4096) == b"kept" * 1024
     served = device.stop().to_dict()
-    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}}
+    trims = {"trims": served["config"]["workload"]["trims"]}
+    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}, "workload": trims}
     replayed = pumice.run(spec.with_(**keys), trace=record).to_dict()
     assert served["power"]["cuts"] == 1
     for document in (served, replayed):

@@ -58,7 +58,7 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
 
 /// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.
 fn check_buffer(config: &Config) -> Result<(), String> {
-    let page_bytes = u64::from(config.assumed_chip().geometry.page_bytes);
+    let page_bytes = u64::from(config.mapped_page_bytes());
     let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
     if kib > 0 && kib * 1024 < page_bytes {
         return Err(format!(
@@ -156,9 +156,8 @@ fn check_power(config: &Config) -> Result<(), String> {
 
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
-    let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    // Units have no pages of their own that tell of trims.
-    if !kind.facts().forgets_trims() && config.assumed_chip().units.per_page == 1 {
+    let recovery = config.ftl.shared.recovery;
+    if !config.forgets_trims() {
         return Ok(());
     }
     for workload in config.workloads() {

@@ -133,7 +133,7 @@ impl Flow {
         self.keys.stream.map(|stream| stream as u8)
     }
 
-    /// Its addresses as shares of the user capacity.
+    /// The flow's addresses as shares of the user capacity.
     pub(crate) fn range(&self) -> [f64; 2] {
         self.keys.range.as_ref().map_or([0.0, 1.0], |range| [range[0], range[1]])
     }

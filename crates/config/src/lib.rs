@@ -27,7 +27,7 @@ use std::fmt;
 
 use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
-use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
+use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec, Recovery};
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
 use pumice_types::{ChipKeys, Geometry};
 use pumice_workload::{SharedContent, WorkloadKeys};
@@ -259,6 +259,19 @@ impl Config {
     /// their own.
     pub fn assumed_chip(&self) -> ChipKeys {
         self.ftl.adapted(&self.chip)
+    }
+
+    /// Bytes that one entry of the map stands for: of a page, or of a mapping unit.
+    pub fn mapped_page_bytes(&self) -> u32 {
+        self.assumed_chip().geometry.page_bytes
+    }
+
+    /// Whether the device recovers from power cuts, and may bring back then what was trimmed: its layer has no way to
+    /// write trims down.
+    pub fn forgets_trims(&self) -> bool {
+        // Mapping units have no pages of their own that tell of trims.
+        let forgets = || self.ftl.kind.facts().forgets_trims() || self.assumed_chip().units.per_page > 1;
+        self.ftl.shared.recovery != Recovery::Off && forgets()
     }
 
     /// The device's shape at a scale, with the blocks that the translation layer adds.

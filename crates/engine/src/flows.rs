@@ -159,7 +159,7 @@ impl Flows {
 
 impl Source {
     fn open(config: &Config, (number, flow): (usize, &Flow), scale: f64, user_pages: u32) -> Result<Source, SimError> {
-        let page_bytes = u64::from(config.assumed_chip().geometry.page_bytes);
+        let page_bytes = u64::from(config.mapped_page_bytes());
         let zone = workload::zone_bytes(config, scale)?.map_or(1, |bytes| (bytes / page_bytes) as u32);
         let [first, end] = flow.pages(user_pages, zone);
         if end > user_pages {

@@ -49,7 +49,7 @@ impl RunRequests {
         if !config.flows.is_empty() {
             return Flows::open(config, scale, user_pages).map(RunRequests::Flows);
         }
-        let capacity = u64::from(user_pages) * u64::from(config.assumed_chip().geometry.page_bytes);
+        let capacity = u64::from(user_pages) * u64::from(config.mapped_page_bytes());
         let mut workload = workload::open(config, scale, capacity)?;
         if !reads_arrivals(config) {
             workload.skip_arrivals();

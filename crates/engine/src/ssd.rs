@@ -190,6 +190,7 @@ impl<O: Observer> Ssd<O> {
     pub fn step(&mut self) -> Result<(), SimError> {
         let flash = self.controller.scheduler.next_event();
         if let Some(at) = self.host.next_event().filter(|&at| flash.is_none_or(|flash| at <= flash)) {
+            debug_assert!(at >= self.now, "what a power cut took with it must not be due behind it");
             self.now = at;
             return self.step_host();
         }

@@ -21,7 +21,7 @@ pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload
         return Err(SpecError(text.into()).into());
     }
     workload.kind().check_scale(scale).map_err(SpecError)?;
-    let page_bytes = config.assumed_chip().geometry.page_bytes;
+    let page_bytes = config.mapped_page_bytes();
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
     Ok(workload.open(&OpenFor {
         placement,
@@ -47,7 +47,7 @@ pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64
     let workload = &config.flows[number].workload;
     let at = |text: String| SpecError(format!("workload.flow[{number}]: {text}"));
     workload.kind().check_scale(scale).map_err(at)?;
-    let page_bytes = config.assumed_chip().geometry.page_bytes;
+    let page_bytes = config.mapped_page_bytes();
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
     let seed = match number {
         0 => config.seed,

@@ -167,9 +167,10 @@ impl Controller {
         self.buffer.is_some()
     }
 
-    /// Whether the write buffer holds any data of a page, or is programming it.
-    pub fn is_buffering(&self, lpn: Lpn) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| buffer.holds_any(lpn))
+    /// Whether RAM alone holds newest data of a page: in the write buffer, which may be programming it, or in an open page.
+    pub fn is_buffering(&mut self, lpn: Lpn) -> bool {
+        let is_buffered = self.buffer.as_ref().is_some_and(|buffer| buffer.holds_any(lpn));
+        is_buffered || self.ftl.layer_mut().open_pages().is_some_and(|open| open.gathers(lpn))
     }
 
     /// Prefetches the state that the first page of a coming request will need; no effect on results.

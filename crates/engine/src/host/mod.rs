@@ -318,11 +318,16 @@ impl Host {
         let failed = self.slots.len() - self.free_slots.len();
         self.slots.clear();
         self.free_slots.clear();
-        self.link.clear(now);
+        self.forget_due(now);
         self.cores.iter_mut().for_each(Cores::clear);
         (0..failed).for_each(|_| self.metrics.note_done(now));
         self.completed += failed as u64;
         failed as u64
+    }
+
+    /// Forgets what is on the link and which open pages are due.
+    pub fn forget_due(&mut self, now: Time) {
+        self.link.clear(now);
     }
 
     /// Notes a request of a run without a clock.

@@ -108,6 +108,8 @@ impl<O: Observer> Ssd<O> {
         }
         let under_way = self.cut_flash()?;
         self.leave(&under_way, cuts)?;
+        // What ran on with stored energy may have set when open pages are due. They are in RAM no more.
+        self.host.forget_due(self.now);
         self.power.note_hold_up(self.now - begins);
         Ok(())
     }

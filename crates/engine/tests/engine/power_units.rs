@@ -1,10 +1,16 @@
 //! 87x: the power is cut on devices that map units smaller than a page, as in [`crate::power`]. What gathers in open pages is
 //! lost; what a flush or force unit access has promised is not.
 
-use pumice_types::RecoveryFault;
+use std::collections::{BTreeSet, HashMap};
+
+use pumice_engine::observe::{Beginning, Observer};
+use pumice_engine::run_observed;
+use pumice_nand::NandArray;
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, RecoveryFault, Time, UnitSource};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, cut_often};
+use crate::support::spec;
 
 /// Four units a page, which come singly and in odd numbers, and are flushed often.
 const IN_UNITS: &[(&str, &str)] = &[
@@ -68,4 +74,84 @@ fn t878_faults_in_the_recovery_of_units_are_noticed() {
         devices().iter().any(|device| with_fault(fault, || cut_often(device)))
             || devices().iter().any(|device| fails(fault, device, 31, false))
     });
+}
+
+/// What flash holds: of each place the unit and the number of its write.
+#[derive(Default)]
+struct Held {
+    places: HashMap<PageAddress, (Lpn, u64)>,
+    of_unit: HashMap<Lpn, BTreeSet<PageAddress>>,
+    staged: HashMap<PageAddress, Vec<PageUnit>>,
+    /// Units whose block was erased, and of which flash held a newer copy alone.
+    replaced: u64,
+}
+
+impl Held {
+    fn store(&mut self, place: PageAddress, lpn: Lpn, written: u64) {
+        self.places.insert(place, (lpn, written));
+        self.of_unit.entry(lpn).or_default().insert(place);
+    }
+
+    fn erase(&mut self, block: BlockId) {
+        let gone: Vec<PageAddress> = self.places.keys().filter(|place| place.block == block).copied().collect();
+        for place in gone {
+            let (lpn, written) = self.places[&place];
+            let others = &self.of_unit[&lpn];
+            let newest = others.iter().filter(|other| other.block != block).map(|other| self.places[other].1).max();
+            assert!(newest >= Some(written), "{lpn:?}, write {written}: {block:?} is erased, and flash has {newest:?}");
+            self.replaced += u64::from(newest > Some(written));
+        }
+        self.places.retain(|place, _| place.block != block);
+        self.of_unit.values_mut().for_each(|places| places.retain(|place| place.block != block));
+    }
+}
+
+impl Observer for Held {
+    fn begin(&mut self, beginning: &Beginning) {
+        let geometry = beginning.array.config().geometry;
+        for block in (0..geometry.blocks()).map(BlockId) {
+            let places = (0..geometry.pages_per_block).map(|page| PageAddress::new(block, page));
+            let stored = places.filter_map(|place| Some((place, beginning.array.peek(place).ok()?.lpn)));
+            stored.for_each(|(place, lpn)| self.store(place, lpn, 0));
+        }
+    }
+
+    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
+        if command.op == FlashOp::Program {
+            let units = (0..4).filter_map(|nth| array.staged_unit(command, nth));
+            self.staged.insert(command.target, units.collect());
+        }
+    }
+
+    fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
+        match command.op {
+            FlashOp::Erase => self.erase(command.target.block),
+            FlashOp::Program => {
+                for (nth, unit) in self.staged.remove(&command.target).unwrap_or_default().into_iter().enumerate() {
+                    let place = PageAddress::new(command.target.block, command.target.page + nth as u16);
+                    match unit.source {
+                        UnitSource::Host => self.store(place, unit.lpn, unit.written),
+                        UnitSource::Copied(from) => self.store(place, unit.lpn, self.places[&from].1),
+                        UnitSource::Padding => {}
+                    }
+                }
+            }
+            FlashOp::Read | FlashOp::Copy | FlashOp::SpareSearch => {}
+            FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
+        }
+    }
+}
+
+#[test]
+fn t879_no_erase_leaves_flash_with_older_data_than_it_had() {
+    // Few units that are written again and again, hardly flushed, and copies between: a block often loses the last unit
+    // that is valid to a newer one which still gathers.
+    let busy = [("workload.requests", "4000"), ("workload.flush_every", "1000000"), ("workload.fua_fraction", "0.0")];
+    let mut replaced = 0;
+    for device in WAYS.iter().map(|way| device(&[IN_UNITS, way, &busy].concat())) {
+        let mut held = Held::default();
+        run_observed(&spec(&device), 1.0, &mut held, &mut |_| true).expect("the run ends well");
+        replaced += held.replaced;
+    }
+    assert!(replaced > 5_000, "{replaced}");
 }

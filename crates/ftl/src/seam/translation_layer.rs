@@ -242,6 +242,9 @@ pub trait DurableTrims {
 /// Pages in which mapping units gather in the controller's RAM until they are full, or until they are forced out: the
 /// units that are missing are then padding.
 pub trait GatheredUnits {
+    /// Whether the newest data of `lpn` gathers, so that flash does not hold it yet.
+    fn gathers(&self, lpn: Lpn) -> bool;
+
     /// Appends the program of the page that gathers the newest data of `lpn`, if one does; the access is complete with
     /// it.
     ///

@@ -60,7 +60,7 @@ impl<'a> CutTrials<'a> {
         let flash = session.flash_cut_at(cut.at)?;
         let (under_way, requests) = (flash.under_way(), truth.done());
         let context = CutContext { at: cut.at, under_way, requests, mark: self.mark(requests) };
-        let mut path = DataPath::of_stamps(self.subject.config.chip.geometry.page_bytes);
+        let mut path = DataPath::of_stamps(self.subject.config.mapped_page_bytes());
         path.set_replay(true);
         let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
         let own = &mut fork.ssd.observer;
@@ -77,7 +77,7 @@ impl<'a> CutTrials<'a> {
         let mut find = |lpn| content(&mut fork, lpn);
         let verdict = truth.judge(context, took, pages, &mut find)?;
         if let (Some(path), Some(data)) = (&cut.image, &self.subject.session.data) {
-            let page_bytes = self.subject.config.chip.geometry.page_bytes;
+            let page_bytes = self.subject.config.mapped_page_bytes();
             image::write(path, page_bytes, (truth, data), (0..pages).map(find)).map_err(SimError::Output)?;
         }
         Ok(TriedCut { nth, verdict, image: cut.image.clone() })

@@ -79,7 +79,7 @@ impl CrashLab {
     /// Bytes of the device.
     fn capacity(&self) -> Result<u64, SimError> {
         let pages = self.0.config.user_pages(self.0.scale)?;
-        Ok(u64::from(pages) * u64::from(self.0.config.chip.geometry.page_bytes))
+        Ok(u64::from(pages) * u64::from(self.0.config.mapped_page_bytes()))
     }
 
     /// Requests of the session.

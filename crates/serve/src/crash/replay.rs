@@ -40,7 +40,7 @@ pub trait Onlooker {
 /// A simulation that ends in an error, or what the onlooker says.
 pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<(), SimError> {
     let config = &subject.config;
-    let mut path = DataPath::of_stamps(config.chip.geometry.page_bytes);
+    let mut path = DataPath::of_stamps(config.mapped_page_bytes());
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
     let mut session = Session::new(config, subject.scale, &mut path)?;
@@ -48,7 +48,7 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
         while session.age(&mut ageing)? {}
     }
     session.ssd.observer.set_replay(false);
-    let (page_bytes, rules) = (config.chip.geometry.page_bytes, PromiseRules::of(config));
+    let (page_bytes, rules) = (config.mapped_page_bytes(), PromiseRules::of(config));
     let mut truth = HostTruth::new(&subject.session.requests, page_bytes, rules);
     for request in &subject.session.requests {
         let stamps = truth.begin();

@@ -2,7 +2,7 @@
 
 use pumice_types::{FlashCommand, FlashOp, RequestKind};
 
-use super::DataPath;
+use super::{DataPath, nth_page};
 use crate::data::failing::FailingDrive;
 use crate::data::pages::PhysicalPages;
 use crate::data::volatile::VolatileBytes;
@@ -82,7 +82,9 @@ impl DataPath {
     pub(super) fn retrace(&mut self, command: &FlashCommand) {
         match command.op {
             FlashOp::Program | FlashOp::Copy => {
-                self.pages.iter_mut().for_each(|(pages, _)| pages.retrace_program(command.target));
+                let filled = (0..self.filled_by(command)).map(|nth| nth_page(command.target, nth));
+                let Some((pages, _)) = &mut self.pages else { return };
+                filled.for_each(|page| pages.retrace_program(page));
             }
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => self.erase(command),
             FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}

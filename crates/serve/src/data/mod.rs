@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use pumice_engine::observe::{Beginning, Observer, PageRead, PageReader};
 use pumice_nand::NandArray;
-use pumice_types::{FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
+use pumice_types::{
+    FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PageUnit, PbTree, RequestKind, Time, UnitPages, UnitSource,
+};
 use pumice_workload::RandomStream;
 
 pub use self::kept::KeptBytes;
@@ -57,6 +59,10 @@ pub struct DataPath {
     pub ram: ControllerRam,
     /// Pages that queued commands will fill.
     queued: QueuedPages,
+    /// Mapping units of a page. A page here, logical or of flash, is one of them.
+    units_per_page: u16,
+    /// What programs put into the units of their pages, by the number of the list.
+    staged: Vec<Vec<PageUnit>>,
     /// What is about to be submitted.
     next: Option<Transfer>,
     /// What is under way, by the number of its request.
@@ -90,6 +96,8 @@ impl DataPath {
             failure: None,
             ram: split.empty_ram(),
             queued: QueuedPages::default(),
+            units_per_page: 1,
+            staged: Vec::new(),
             next: None,
             under_way: Vec::new(),
             finished: VecDeque::new(),
@@ -107,6 +115,7 @@ impl DataPath {
     fn lose_ram(&mut self) {
         self.ram = self.split.empty_ram();
         self.queued = QueuedPages::default();
+        self.staged.clear();
         self.under_way.clear();
         self.settled.clear();
     }
@@ -166,7 +175,7 @@ impl DataPath {
     }
 
     /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
-    pub fn settle(&mut self, is_buffering: impl Fn(Lpn) -> bool) {
+    pub fn settle(&mut self, mut is_buffering: impl FnMut(Lpn) -> bool) {
         for lpn in self.settled.drain(..) {
             if !is_buffering(Lpn(lpn)) {
                 self.ram.forget(lpn);
@@ -174,14 +183,41 @@ impl DataPath {
         }
     }
 
-    /// What a command that fills a page will store there.
-    fn content_of(&self, command: &FlashCommand, array: Option<&NandArray>) -> Result<QueuedContent, String> {
+    /// How many pages a command fills, one behind the other.
+    fn filled_by(&self, command: &FlashCommand) -> u16 {
+        if command.op == FlashOp::Program { self.units_per_page } else { 1 }
+    }
+
+    /// The mapping unit that a program puts `nth` into its page. `None`: it is not known any more, because the device was
+    /// put back since.
+    fn staged_unit(&self, command: &FlashCommand, nth: u16) -> Option<PageUnit> {
+        self.staged.get(command.units() as usize)?.get(usize::from(nth)).copied()
+    }
+
+    /// The page of the host that a command stores from RAM in the page that it fills `nth`, if that is what it does.
+    fn stored_from_ram(&self, command: &FlashCommand, nth: u16) -> Option<Lpn> {
+        let lpn = if self.units_per_page > 1 {
+            self.staged_unit(command, nth).filter(|unit| unit.source == UnitSource::Host)?.lpn
+        } else {
+            Some(command.lpn).filter(|_| command.op == FlashOp::Program && !command.is_move())?
+        };
+        Some(lpn).filter(|lpn| lpn.0 < self.user_pages)
+    }
+
+    /// What a command will store in the page that it fills `nth`.
+    fn content_of(&self, command: &FlashCommand, nth: u16, array: Option<&NandArray>) -> Result<QueuedContent, String> {
         let bytes = |bytes, is_corrupt| QueuedContent::Bytes { bytes, is_corrupt };
         if command.op == FlashOp::Copy {
             return Ok(QueuedContent::CopyOf(command.source));
         }
-        if !command.is_move() {
-            return Ok(bytes(self.ram.programmed(command.lpn.0).filter(|_| command.lpn.0 < self.user_pages), false));
+        if self.units_per_page > 1
+            && let Some(UnitSource::Copied(source)) = self.staged_unit(command, nth).map(|unit| unit.source)
+        {
+            return Ok(QueuedContent::CopyOf(source));
+        }
+        if self.units_per_page > 1 || !command.is_move() {
+            let stored = self.stored_from_ram(command, nth);
+            return Ok(bytes(stored.and_then(|lpn| self.ram.programmed(lpn.0)), false));
         }
         Ok(match self.queued.find(command.source) {
             PageNow::Ram(found, is_corrupt) => bytes(found.clone(), is_corrupt),
@@ -235,25 +271,33 @@ impl DataPath {
 
     /// Does to the bytes what a command does to the pages.
     fn carry_out(&mut self, command: &FlashCommand) -> Result<(), String> {
-        let FlashCommand { target, lpn, .. } = *command;
-        let content = match command.op {
-            FlashOp::Program | FlashOp::Copy => match self.queued.take(target) {
-                Some(content) => content,
-                // It came without being queued, as commands without a clock do.
-                None => self.content_of(command, None)?,
-            },
+        match command.op {
+            FlashOp::Program | FlashOp::Copy => {
+                (0..self.filled_by(command)).try_for_each(|nth| self.fill(command, nth))
+            }
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
                 self.erase(command);
-                return Ok(());
+                Ok(())
             }
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => return Ok(()),
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => Ok(()),
+        }
+    }
+
+    /// Gives the page that a command fills `nth` its bytes.
+    fn fill(&mut self, command: &FlashCommand, nth: u16) -> Result<(), String> {
+        let target = nth_page(command.target, nth);
+        let content = match self.queued.take(target) {
+            Some(content) => content,
+            // It came without being queued, as commands without a clock do.
+            None => self.content_of(command, nth, None)?,
         };
+        let from_ram = self.stored_from_ram(command, nth);
         let Some((pages, _)) = &mut self.pages else { return Ok(()) };
         let bytes = match content {
             QueuedContent::Bytes { bytes, .. } => bytes,
             QueuedContent::CopyOf(source) => pages.bytes(source)?,
         };
-        if command.op == FlashOp::Program && !command.is_move() && lpn.0 < self.user_pages {
+        if let Some(lpn) = from_ram {
             self.settled.push(lpn.0);
             if let Some(failing) = &mut self.failing {
                 failing.note_program(target, lpn, bytes.clone());
@@ -308,6 +352,7 @@ impl Observer for DataPath {
     fn begin(&mut self, beginning: &Beginning) {
         let config = beginning.array.config();
         self.user_pages = beginning.user_pages;
+        self.units_per_page = config.geometry.units_per_page;
         let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
         let erases = EraseShape { tree: config.tree, sub_blocks };
         self.pages = Some((PhysicalPages::new(&config.geometry, self.stored.take()), erases));
@@ -345,10 +390,21 @@ impl Observer for DataPath {
         if self.is_replay || !matches!(command.op, FlashOp::Program | FlashOp::Copy) {
             return;
         }
-        match self.content_of(command, Some(array)) {
-            Ok(content) => self.queued.add(command.target, content),
-            Err(text) => self.note(Err(text)),
+        for nth in 0..self.filled_by(command) {
+            match self.content_of(command, nth, Some(array)) {
+                Ok(content) => self.queued.add(nth_page(command.target, nth), content),
+                Err(text) => self.note(Err(text)),
+            }
         }
+    }
+
+    fn stages_units(&mut self, list: u32, units: &[PageUnit]) {
+        let list = list as usize;
+        if self.staged.len() <= list {
+            self.staged.resize_with(list + 1, Vec::new);
+        }
+        self.staged[list].clear();
+        self.staged[list].extend_from_slice(units);
     }
 
     fn reads_page(&mut self, read: &PageRead) {
@@ -392,6 +448,11 @@ impl Observer for DataPath {
         let done = self.carry_out(command);
         self.note(done);
     }
+}
+
+/// The page that lies so many behind another one.
+fn nth_page(page: PageAddress, nth: u16) -> PageAddress {
+    PageAddress::new(page.block, page.page + nth)
 }
 
 /// Whether a page of flash fails its code.

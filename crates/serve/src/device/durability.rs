@@ -158,11 +158,13 @@ fn cut_often(sets: &[(&str, &str)], seed: u64, cuts: u64) {
     let given = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let source = SpecSource { preset: Some("tiny".into()), sets: given, ..SpecSource::default() };
     let config = served_config(&source, None).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let page = u64::from(config.chip.geometry.page_bytes);
+    let page = u64::from(config.mapped_page_bytes());
     let is_full = sets.contains(&("power.protection", "full"));
-    let keeps = Keeps { writes: is_full || config.host.write_buffer_kib == 0, trims: is_full };
-    let trims = config.ftl.kind.facts().gives_up_trimmed;
-    let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
+    // Mapping units gather in RAM even without a write buffer.
+    let gathers = config.assumed_chip().units.per_page > 1 || config.host.write_buffer_kib > 0;
+    let keeps = Keeps { writes: is_full || !gathers, trims: is_full };
+    let trims = config.ftl.kind.facts().gives_up_trimmed && !config.forgets_trims();
+    let mut path = DataPath::new(config.mapped_page_bytes(), None);
     let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
     let mut random = RandomStream::new(seed, "durability");
     let mut client = Client { keeps, asked: Vec::new(), deeds: vec![Vec::new(); SECTORS as usize] };
@@ -190,10 +192,17 @@ fn cut_often(sets: &[(&str, &str)], seed: u64, cuts: u64) {
 #[test]
 fn s165_what_was_promised_while_many_requests_were_under_way_outlasts_cuts() {
     let buffers = [("0", "eager"), ("16", "lru"), ("64", "lru"), ("64", "eager")];
-    let layers =
-        [("page", "scan"), ("page", "summary"), ("page", "checkpoint"), ("nftl", "scan"), ("log-block", "scan")];
+    let units: &[(&str, &str)] = &[("ftl.map_unit_bytes", "1024"), ("timing.copyback", "false")];
+    let layers = [
+        ("page", "scan", &[][..]),
+        ("page", "summary", &[]),
+        ("page", "checkpoint", &[]),
+        ("nftl", "scan", &[]),
+        ("log-block", "scan", &[]),
+        ("page", "scan", units),
+    ];
     let mut seed = 0;
-    for (kind, recovery) in layers {
+    for (kind, recovery, more) in layers {
         for (buffer, flush) in buffers {
             for &protection in pumice_ftl::CutProtection::NAMES {
                 let sets = [
@@ -206,7 +215,7 @@ fn s165_what_was_promised_while_many_requests_were_under_way_outlasts_cuts() {
                     ("run.check", "integrity"),
                 ];
                 seed += 1;
-                cut_often(&sets, seed, 12);
+                cut_often(&[&sets[..], more].concat(), seed, 12);
             }
         }
     }

@@ -173,7 +173,7 @@ mod tests {
     fn with_device<R>(config: &Config, file: &Path, does: impl FnOnce(&mut Device<()>) -> R) -> R {
         let geometry = config.device_geometry(1.0).expect("a geometry");
         let store = Store::open(file, &config.digest(), 1.0, &geometry).expect("a store");
-        let mut path = DataPath::new(config.chip.geometry.page_bytes, Some(store.pages().expect("a handle")));
+        let mut path = DataPath::new(config.mapped_page_bytes(), Some(store.pages().expect("a handle")));
         let kept = Kept { store: Some(store), ..Kept::default() };
         let mut device = Device::new(config, 1.0, &mut path, kept, &|| true).expect("a device");
         does(&mut device)

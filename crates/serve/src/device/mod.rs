@@ -87,7 +87,7 @@ impl<'a, T> Device<'a, T> {
                 check(goes_on)?;
             }
         }
-        let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
+        let (page_bytes, capacity) = (u64::from(config.mapped_page_bytes()), session.capacity());
         let (operations, present) = (Operations::new(), Time::ZERO);
         let (cuts_s, failure) = (Vec::new(), None);
         let snapshots = DeviceSnapshots::default();

@@ -147,7 +147,7 @@ fn source(sets: &[(&str, &str)]) -> SpecSource {
 
 /// The whole pages of a place, if there are some and the layer gives up what is trimmed.
 fn whole_pages(place: Place, config: &Config) -> Option<Place> {
-    let page = u64::from(config.chip.geometry.page_bytes);
+    let page = u64::from(config.mapped_page_bytes());
     let end = (place.offset + u64::from(place.bytes)) / page * page;
     let offset = place.offset.next_multiple_of(page);
     let drops = config.workload.trace.trims == Trims::Drop;
@@ -159,7 +159,7 @@ fn whole_pages(place: Place, config: &Config) -> Option<Place> {
 fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) -> (Config, Value) {
     let config = served_config(&source(sets), Some(record)).expect("a spec");
     let kept = Kept { record: Some(Record::create(record, 1.0).expect("a file")), ..Kept::default() };
-    let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
+    let mut path = DataPath::new(config.mapped_page_bytes(), None);
     let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, kept, &|| true).expect("a device");
     let mut random = RandomStream::new(11, what);
     let span = device.capacity() / 6 / SECTOR;
@@ -227,6 +227,7 @@ fn s130_with_many_requests_under_way_every_read_is_true_at_one_instant_and_a_rec
 #[test]
 fn s131_so_it_is_however_pages_are_written() {
     let (page, space) = (("ftl.kind", "page"), ("ftl.over_provisioning", "0.25"));
+    let (units, out) = (("ftl.map_unit_bytes", "1024"), ("timing.copyback", "false"));
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("reads first", &[page, space, ("host.read_priority", "true")]),
         ("reads first, nftl", &[("host.read_priority", "true"), ("ftl.merge", "m-merge")]),
@@ -236,7 +237,7 @@ fn s131_so_it_is_however_pages_are_written() {
         ("nftl with a buffer", &[("host.write_buffer_kib", "128"), ("host.flush", "lru")]),
         ("cached map", &[page, space, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "512")]),
         ("background", &[page, space, ("ftl.gc_mode", "background")]),
-        ("multi-plane queue", &[page, space, ("timing.multi_plane", "queue"), ("timing.copyback", "false")]),
+        ("multi-plane queue", &[page, space, ("timing.multi_plane", "queue"), out]),
         ("recovery", &[page, space, ("ftl.recovery", "checkpoint")]),
         ("recovery and buffer", &[page, space, ("ftl.recovery", "scan"), ("host.write_buffer_kib", "128")]),
         (
@@ -250,6 +251,11 @@ fn s131_so_it_is_however_pages_are_written() {
                 ("host.flush", "lru"),
             ],
         ),
+        ("units", &[page, space, out, units]),
+        ("units of sectors", &[page, space, out, ("ftl.map_unit_bytes", "512"), ("host.read_priority", "true")]),
+        ("units and buffer", &[page, space, out, units, ("host.write_buffer_kib", "64"), ("host.flush", "lru")]),
+        ("units, multi-plane", &[page, space, out, units, ("timing.multi_plane", "queue")]),
+        ("units, recovery", &[page, space, out, units, ("ftl.recovery", "scan")]),
         ("link", &[page, ("host.link_mb_per_s", "200"), ("host.overhead_us", "5")]),
         ("link and buffer", &[page, ("host.link_mb_per_s", "200"), ("host.write_buffer_kib", "64")]),
     ];
@@ -282,7 +288,7 @@ fn s133_a_trim_is_not_undone_by_a_write_of_the_page_that_was_acknowledged_before
         let page = [("ftl.kind", "page"), ("ftl.recovery", recovery), ("ftl.over_provisioning", "0.25")];
         let sets = [sets, &page, &[("run.check", "integrity")]].concat();
         let config = served_config(&source(&sets), None).expect("a spec");
-        let page = config.chip.geometry.page_bytes;
+        let page = config.mapped_page_bytes();
         let mut path = DataPath::new(page, None);
         let mut device: Device<u64> =
             Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
@@ -320,9 +326,9 @@ fn host_waits(sets: &[(&str, &str)]) -> bool {
 #[test]
 fn s132_requests_under_way_together_are_served_together() {
     let config = served_config(&source(&[("ftl.kind", "page")]), None).expect("a spec");
-    let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
+    let mut path = DataPath::new(config.mapped_page_bytes(), None);
     let mut device: Device<u64> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
-    let page = u64::from(config.chip.geometry.page_bytes);
+    let page = u64::from(config.mapped_page_bytes());
     let mut took = |pages: std::ops::Range<u64>, together: bool| {
         let began = device.now();
         for nth in pages {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use pumice_config::{Config, SpecError, SpecSource, own_keys, without_effect};
-use pumice_ftl::Recovery;
 
 use crate::protocol::SECTOR;
 use crate::recording::record::UNRECORDED;
@@ -57,8 +56,7 @@ pub fn without_effect_on_a_served_device(source: &SpecSource, config: &Config) -
 fn knows_no_trims(source: &SpecSource) -> Result<bool, SpecError> {
     let mut asked = source.clone();
     settle(&mut asked, WITHOUT_TRIMS);
-    let ftl = Config::resolve(&asked)?.ftl;
-    Ok(ftl.shared.recovery != Recovery::Off && ftl.kind.facts().forgets_trims())
+    Ok(Config::resolve(&asked)?.forgets_trims())
 }
 
 /// Settles a key; its value is TOML text.
@@ -70,7 +68,7 @@ fn settle(source: &mut SpecSource, (key, value): (&str, &str)) {
 
 fn check(config: &Config) -> Result<(), SpecError> {
     let refuse = |text: String| Err(SpecError(text));
-    let page_bytes = config.chip.geometry.page_bytes;
+    let page_bytes = config.mapped_page_bytes();
     if !config.run.timed {
         return refuse("run.timed = false: a served device has a clock; allowed: true".into());
     }
@@ -91,9 +89,6 @@ fn check(config: &Config) -> Result<(), SpecError> {
     }
     if let Some(key) = config.power.given().first() {
         return refuse(format!("{key}: a served device has no schedule of power cuts; replay its record with one"));
-    }
-    if config.assumed_chip().units.per_page > 1 {
-        return refuse(format!("ftl.map_unit_bytes: a served device maps whole pages; allowed: {page_bytes}"));
     }
     if config.ftl.has_host_zones() {
         return refuse(

@@ -133,7 +133,7 @@ impl DeviceWork {
     /// A device that cannot be built, a simulation that ended in an error, or a file that cannot be written.
     pub fn run(self, messages: &Receiver<Message>, ready: &Sender<ExportFacts>) -> Result<Value, SimError> {
         let DeviceWork { config, scale, kept, clock, circumstances, told } = self;
-        let page_bytes = config.chip.geometry.page_bytes;
+        let page_bytes = config.mapped_page_bytes();
         let pages = kept.store.as_ref().map(Store::pages).transpose();
         let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
         let mut path = DataPath::new(page_bytes, pages);

@@ -113,6 +113,15 @@ fn c104_layers_that_keep_what_is_trimmed_take_trims_and_keep_their_promises() {
 }
 
 #[test]
+fn c112_a_device_of_mapping_units_keeps_its_promises_wherever_its_power_is_cut() {
+    let units = [("ftl.map_unit_bytes", "1024"), ("timing.copyback", "false"), ("ftl.over_provisioning", "0.4")];
+    for protection in ["none", "operations"] {
+        let further = [&units[..], &[("power.protection", protection)]].concat();
+        all_keep_their_promises(&[("page", "scan")], &further, 40, |_, _, found| assert!(found.len() > 20));
+    }
+}
+
+#[test]
 fn c101_a_cut_has_one_verdict_however_it_is_reached() {
     let lab = lab(&[("ftl.kind", "page"), ("ftl.recovery", "scan"), ("host.write_buffer_kib", "256")]);
     let instants = lab.instants(CutPlaces::Random, 60).expect("instants");
@@ -142,8 +151,15 @@ const FAILURES: &[Failure] = &[
 #[test]
 fn c102_every_way_to_fail_is_noticed() {
     for (key, value, shows) in FAILURES {
-        for kind in ["page", "nftl"] {
+        let units: &[(&str, &str)] = &[
+            ("geometry.page_bytes", "16384"),
+            ("geometry.pages_per_block", "16"),
+            ("ftl.map_unit_bytes", "4096"),
+            ("timing.copyback", "false"),
+        ];
+        for (kind, more) in [("page", &[][..]), ("nftl", &[]), ("page", units)] {
             let sets = [("ftl.kind", kind), ("ftl.recovery", "scan"), ("host.write_buffer_kib", "256"), (key, value)];
+            let sets = [&sets[..], more].concat();
             let found = verdicts(&lab(&sets), CutPlaces::Random, 60, 1);
             let broken = found.iter().filter(|verdict| !verdict.is_kept()).count();
             let shown = found.iter().filter(|verdict| shows(verdict)).count();
