@@ -1,7 +1,8 @@
 //! The C interface. What C, C++ or Zig exchange with pumice crosses here and nowhere else, so this is the only crate
 //! with `unsafe` (beside the prefetch hint of `pumice-types`). Each block says why it is sound.
 //!
-//! Without the feature `host` only that is left which is linked into a plug-in in Rust ([`export_ftl!`]).
+//! Without the feature `host` only that is left which is linked into a plug-in in Rust ([`export_ftl!`]); `playground`
+//! adds what the page of the playground calls.
 //!
 //! Every interface has a version of its own from its first day ([`InterfaceVersion`]).
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -14,6 +15,8 @@ pub mod device;
 #[cfg(feature = "host")]
 mod foreign;
 pub mod ftl;
+#[cfg(feature = "playground")]
+pub mod playground;
 #[cfg(feature = "host")]
 pub mod policy;
 #[cfg(feature = "host")]
