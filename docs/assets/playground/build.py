@@ -62,7 +62,9 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     if lacks := missing():
-        text = f"<!doctype html><title>pumice</title><p>This site was built without the playground, which needs {lacks}."
+        text = (
+            f"<!doctype html><title>pumice</title><p>This site was built without the playground, which needs {lacks}."
+        )
         print(f"playground left out: it needs {lacks}")
     else:
         text = page(build_engine())
