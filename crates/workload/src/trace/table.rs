@@ -1,12 +1,11 @@
 //! Which column of a table in memory is what: a program's table, or one out of a Parquet or Arrow file.
 
-use pumice_types::{RequestKind, ZoneCommand};
 use serde::Serialize;
 
 use crate::error::TraceError;
 use crate::trace::columns::header::TableColumn;
 use crate::trace::columns::layout::ColumnLayout;
-use crate::trace::columns::units::{Operation, TRUTHS};
+use crate::trace::columns::units::TRUTHS;
 use crate::trace::options::TraceOptions;
 use crate::trace::sniff;
 
@@ -62,7 +61,7 @@ impl From<&ColumnLayout> for TableLayout {
         TableLayout {
             time: layout.time.map(|(column, unit)| UnitColumn { column, unit: unit.ns() }),
             op: layout.op.0,
-            words: words.map(|(word, operation)| (word.to_ascii_lowercase(), own_word(operation))).collect(),
+            words: words.map(|(word, operation)| (word.to_ascii_lowercase(), operation.own_word())).collect(),
             offset: unit_column(layout.offset),
             size: unit_column(layout.size),
             volume: layout.volume,
@@ -71,21 +70,5 @@ impl From<&ColumnLayout> for TableLayout {
             truths: TRUTHS.to_vec(),
             text: layout.text(),
         }
-    }
-}
-
-/// The word of the engine's own text.
-pub(super) fn own_word(operation: Operation) -> &'static str {
-    match operation.kind {
-        RequestKind::Read => "R",
-        RequestKind::Write if operation.fua => "WF",
-        RequestKind::Write => "W",
-        RequestKind::Trim => "D",
-        RequestKind::Flush => "F",
-        RequestKind::Zone(ZoneCommand::Append) => "ZA",
-        RequestKind::Zone(ZoneCommand::Open) => "ZO",
-        RequestKind::Zone(ZoneCommand::Close) => "ZC",
-        RequestKind::Zone(ZoneCommand::Finish) => "ZF",
-        RequestKind::Zone(ZoneCommand::Reset) => "ZR",
     }
 }

@@ -74,6 +74,24 @@ pub(in crate::trace) struct Operation {
     pub fua: bool,
 }
 
+impl Operation {
+    /// The word of the engine's own text.
+    pub fn own_word(self) -> &'static str {
+        match self.kind {
+            RequestKind::Read => "R",
+            RequestKind::Write if self.fua => "WF",
+            RequestKind::Write => "W",
+            RequestKind::Trim => "D",
+            RequestKind::Flush => "F",
+            RequestKind::Zone(ZoneCommand::Append) => "ZA",
+            RequestKind::Zone(ZoneCommand::Open) => "ZO",
+            RequestKind::Zone(ZoneCommand::Close) => "ZC",
+            RequestKind::Zone(ZoneCommand::Finish) => "ZF",
+            RequestKind::Zone(ZoneCommand::Reset) => "ZR",
+        }
+    }
+}
+
 const READ: Operation = Operation { kind: RequestKind::Read, fua: false };
 const WRITE: Operation = Operation { kind: RequestKind::Write, fua: false };
 const TRIM: Operation = Operation { kind: RequestKind::Trim, fua: false };

@@ -15,7 +15,6 @@ use crate::trace::record::fields::{Cursor, size, span};
 use crate::trace::record::sample::Likeness;
 use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{Durability, OtherLine, ParsedLine};
-use crate::trace::table::own_word;
 
 /// The parser. Line 1 says which column is what.
 #[derive(Default)]
@@ -88,7 +87,7 @@ impl LineFormat for Csv {
             head: "time_ns,op,offset_bytes,size_bytes\n",
             head_with_streams: Some("time_ns,op,offset_bytes,size_bytes,stream\n"),
             line: |out, r| {
-                let word = own_word(Operation { kind: r.kind, fua: r.fua });
+                let word = Operation { kind: r.kind, fua: r.fua }.own_word();
                 write!(out, "{},{word},{},{}", r.time, r.offset, r.bytes)?;
                 r.stream.map_or(Ok(()), |stream| write!(out, ",{stream}"))?;
                 writeln!(out)
