@@ -14,7 +14,7 @@ use pumice_types::RecoveryFault;
 use pumice_types::recovery_fault::switch;
 use serde_json::Value;
 
-use crate::golden::digest;
+use crate::golden::fields;
 use crate::power::{device, sampled};
 use crate::support::{number, source};
 
@@ -132,7 +132,7 @@ fn t430_the_columns_suffice_for_the_built_in_policies() {
             let built_in = outcome(&source(&[PAGE, &sets].concat())).expect("it runs");
             let own = outcome(&with(victim(function), &sets)).expect("it runs");
             assert!(number(&built_in, "gc.copied_pages") > 1000.0, "victims were chosen");
-            assert_eq!(digest(&built_in), digest(&own), "{name} {mode}");
+            assert_eq!(fields(&built_in), fields(&own), "{name} {mode}");
             assert_eq!(own["policy"], serde_json::json!({"name": "mine", "sha256": "0123", "decides": ["victim"]}));
             assert_eq!(built_in["policy"], Value::Null);
         }
@@ -229,7 +229,7 @@ fn t434_the_placement_suffices_for_the_built_in_streams() {
             let policy = Functions { place: Some((streams, place)), ..Functions::default() };
             let own = outcome(&with(policy, &sets)).expect("it runs");
             assert!(number(&built_in, "gc.copied_pages") > 1000.0, "pages were copied");
-            assert_eq!(digest(&built_in), digest(&own), "{key} {mode}");
+            assert_eq!(fields(&built_in), fields(&own), "{key} {mode}");
         }
     }
 }
@@ -272,12 +272,12 @@ const SUSPENDED: &[(&str, &str)] = &[
 fn t436_a_policy_decides_where_erases_are_suspended() {
     let suspensions = |suspend: Suspend| {
         let policy = Functions { suspend: Some(suspend), ..Functions::default() };
-        outcome(&with(policy, SUSPENDED)).map(|document| (number(&document, "flash.suspensions"), digest(&document)))
+        outcome(&with(policy, SUSPENDED)).map(|document| (number(&document, "flash.suspensions"), fields(&document)))
     };
     let built_in = outcome(&source(&[PAGE, SUSPENDED].concat())).expect("it runs");
     assert!(number(&built_in, "flash.suspensions") > 50.0, "{}", built_in["flash"]["suspensions"]);
     let always = suspensions(|_| Ok(true)).expect("it runs");
-    assert_eq!(always.1, digest(&built_in), "a policy that always agrees changes nothing");
+    assert_eq!(always.1, fields(&built_in), "a policy that always agrees changes nothing");
     assert_eq!(suspensions(|_| Ok(false)).expect("it runs").0, 0.0);
     let late = suspensions(|erase| {
         assert!(erase.done < erase.total && erase.waiting_reads > 0);
@@ -340,7 +340,7 @@ fn t439_after_power_cuts_a_policy_decides_as_the_built_in_one_does() {
             assert!(number(&expected, "gc.copied_pages") > 1000.0, "victims were chosen");
             assert!(number(&expected, "power.cuts") > 10.0, "{}", expected["power"]);
             let own = outcome(&with(policy.clone(), &sets)).expect("it runs");
-            assert_eq!(digest(&own), digest(&expected), "{recovery} {built_in}");
+            assert_eq!(fields(&own), fields(&expected), "{recovery} {built_in}");
             assert_eq!(own["power"]["broken_promises"], 0);
         }
     }
@@ -484,7 +484,7 @@ fn t444_a_policy_is_made_anew_with_each_start_and_no_cut_at_any_command_breaks_a
             assert_eq!(document["power"]["broken_promises"], 0, "{recovery}, command {command}");
             assert_eq!(MADE.load(Relaxed) - before, 1 + number(&document, "power.cuts") as u64);
             copied += number(&document, "gc.copied_pages");
-            assert_eq!(digest(&document), digest(&run().expect("it runs")), "the same twice");
+            assert_eq!(fields(&document), fields(&run().expect("it runs")), "the same twice");
         }
         assert!(copied > 100.0, "{recovery}: streams are asked for copies, too");
     }

@@ -8,7 +8,7 @@ use pumice_ftl::{Ftl, Plan};
 use pumice_types::{BlockId, Lpn};
 
 use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
-use crate::golden::digest;
+use crate::golden::{assert_golden, fields};
 use crate::random_devices::{host_settings, page_settings};
 use crate::support::{document, number, source, spec};
 
@@ -178,5 +178,6 @@ fn t919_results_of_reclaiming_by_partial_blocks_and_of_read_retries_do_not_chang
     let worn: Vec<_> = worn_out();
     let worn: Vec<_> = worn.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     let retried = collected("block", &[&worn[..], &[("workload.requests", "20000")]].concat());
-    assert_eq!([digest(&leaves), digest(&retried)], ["ef2f1f5d1a9faf01", "4d69ef670dd56e06"]);
+    let found = [("partial blocks", leaves), ("read retries", retried)];
+    assert_golden("partial_blocks", &found.map(|(name, run)| (name.to_string(), fields(&run))).into());
 }

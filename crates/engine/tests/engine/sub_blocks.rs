@@ -1,5 +1,5 @@
 //! 4xx: what sub-blocks that disturb each other owe the host. 7xx: what the write sequence is worth to a page-level FTL that erases sub-blocks apart, where a
-//! closed answer exists. 9xx: golden digest.
+//! closed answer exists. 9xx: golden results.
 
 use proptest::prelude::*;
 use pumice_config::Config;
@@ -9,7 +9,7 @@ use pumice_types::{BlockId, CellPosition, FlashOp, Lpn, PageAddress};
 use serde_json::Value;
 
 use crate::contract::{check_counts, run_any_host, run_with};
-use crate::golden::digest;
+use crate::golden::{assert_golden, fields};
 use crate::random_devices::sub_block_settings;
 use crate::support::{document, number, source, spec};
 
@@ -117,7 +117,7 @@ fn t912_results_of_sub_block_reclaiming_do_not_change_unnoticed() {
         ("initial.age_writes", "1.5"),
         ("workload.footprint", "0.9"),
     ]);
-    assert_eq!(digest(&run), "dc8858896510e5ce");
+    assert_golden("sub_blocks", &[("sub-blocks".to_string(), fields(&run))].into());
 }
 
 /// Sub-blocks whose pages bear so many programs beside them more than they must.
