@@ -4,6 +4,7 @@
 //! A layer is one file or folder under `layers/` that implements both, and one line in the registry
 //! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
 
+mod capabilities;
 mod facts;
 mod layer;
 mod parts;
@@ -13,6 +14,7 @@ mod shared_keys;
 mod translation_layer;
 mod zones;
 
+pub(crate) use capabilities::capabilities;
 pub use facts::{Facts, Reports};
 pub use layer::{CopiedLayer, Layer};
 pub(crate) use parts::typed_share;

@@ -374,15 +374,7 @@ impl TranslationLayer for Plugged {
         Conduct { spans_dies: true, works_when_idle: own.works_when_idle, ..Conduct::default() }
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, faults);
 
     #[inline]
     fn memory(&self) -> Option<&dyn MemoryUse> {
@@ -393,11 +385,6 @@ impl TranslationLayer for Plugged {
     #[inline]
     fn retirement(&mut self) -> Option<&mut dyn Retirement> {
         self.layer.retirement()?;
-        Some(self)
-    }
-
-    #[inline]
-    fn faults(&mut self) -> Option<&mut dyn Faults> {
         Some(self)
     }
 }

@@ -194,25 +194,7 @@ impl<F: PlaneFtl> TranslationLayer for Striped<F> {
         Some(Homes { unit_pages: self.unit_pages, order })
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
-
-    #[inline]
-    fn merging(&mut self) -> Option<&mut dyn Merging> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory, merging);
 }
 
 impl<F: PlaneFtl> Figures for Striped<F> {

@@ -368,35 +368,7 @@ impl TranslationLayer for PageFtl {
         has_homes.then(|| Homes { unit_pages: 1, order: self.config.order.clone() })
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
-
-    #[inline]
-    fn look_ahead(&self) -> Option<&dyn LookAhead> {
-        Some(self)
-    }
-
-    #[inline]
-    fn streams(&mut self) -> Option<&mut dyn Streams> {
-        Some(self)
-    }
-
-    #[inline]
-    fn durable_trims(&mut self) -> Option<&mut dyn DurableTrims> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory, look_ahead, streams, durable_trims, retirement);
 
     #[inline]
     fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
@@ -407,11 +379,6 @@ impl TranslationLayer for PageFtl {
     #[inline]
     fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
         self.translation.as_ref()?;
-        Some(self)
-    }
-
-    #[inline]
-    fn retirement(&mut self) -> Option<&mut dyn Retirement> {
         Some(self)
     }
 }

@@ -276,25 +276,7 @@ impl TranslationLayer for Zns {
         }
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
-
-    #[inline]
-    fn look_ahead(&self) -> Option<&dyn LookAhead> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory, look_ahead, zone_operations);
 
     #[inline]
     fn host_zones(&mut self) -> Option<&mut dyn HostZones> {
@@ -302,11 +284,6 @@ impl TranslationLayer for Zns {
             ZoneInterface::Log => None,
             ZoneInterface::Zones => Some(self),
         }
-    }
-
-    #[inline]
-    fn zone_operations(&mut self) -> Option<&mut dyn ZoneOperations> {
-        Some(self)
     }
 }
 

@@ -224,20 +224,7 @@ impl TranslationLayer for Gftl {
         self.nftl.conduct()
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory);
 }
 
 impl Figures for Gftl {

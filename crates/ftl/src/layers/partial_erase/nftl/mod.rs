@@ -349,25 +349,7 @@ impl TranslationLayer for Nftl {
         Some(Homes { unit_pages: self.pages as u32, order: self.stripe.clone() })
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
-
-    #[inline]
-    fn look_ahead(&self) -> Option<&dyn LookAhead> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory, look_ahead);
 }
 
 impl Figures for Nftl {

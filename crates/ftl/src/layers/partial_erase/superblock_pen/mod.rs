@@ -292,20 +292,7 @@ impl TranslationLayer for SuperblockPen {
         Some(Homes { unit_pages: self.span, order: self.stripe.clone() })
     }
 
-    #[inline]
-    fn figures(&self) -> Option<&dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
-        Some(self)
-    }
-
-    #[inline]
-    fn memory(&self) -> Option<&dyn MemoryUse> {
-        Some(self)
-    }
+    crate::seam::capabilities!(figures, memory);
 }
 
 impl Figures for SuperblockPen {
