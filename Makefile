@@ -113,7 +113,8 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, file systems, SQLite), as far as they are installed
 	$(BIN)/python tests/clients.py $(CLIENTS)
 
-figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive
+figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive, a terminal
+	$(BIN)/python benches/recording.py docs/figures/terminal.svg
 	$(BIN)/python -m pumice_papers.studies.ground_truth --out docs/figures $(MEASURE)
 	$(BIN)/pumice reproduce drives --figure micron7450 --figure under-load --out out/drives
 	cp out/drives/figures/micron7450.svg out/drives/figures/under-load.svg docs/figures/

@@ -31,6 +31,15 @@ def test_the_gallery_shows_every_figure_of_the_documentation() -> None:
     assert shown == {path.relative_to(docs).as_posix() for path in (docs / "figures").rglob("*.svg")}
 
 
+def test_the_recorded_terminal_shows_what_the_commands_print(tmp_path: Path) -> None:
+    script = REPOSITORY / "benches" / "recording.py"
+    drawn = tmp_path / "terminal.svg"
+    done = subprocess.run([sys.executable, str(script), str(drawn)], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    shipped = REPOSITORY / "docs" / "figures" / "terminal.svg"
+    assert drawn.read_text("utf-8") == shipped.read_text("utf-8"), "run: make figures"
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_runs(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--size", "0.02", "--out", str(tmp_path)]

@@ -74,17 +74,17 @@ keys! {
         name: Option<String> = "", ANY, "", "flow and its number, from flow0", When::Always,
             "What results call the flow: letters, digits, - and _; no two flows have the same.";
         range: Option<Vec<f64>> = "", float(0.0, 1.0), "shares of user capacity", "[0.0, 1.0]: the whole device", When::Requests,
-            "Addresses of the flow, from one share of the user capacity to another, down to whole pages. Its workload sees a device of this size, so that footprint is a share of the range.";
+            "Addresses of the flow, as two shares of the user capacity, rounded down to whole pages. footprint is a share of the range.";
         zones: Option<Vec<f64>> = "", float(0.0, 4294967295.0), "zones", "those of range", When::All(&[When::Requests, When::Is("ftl.zns.interface", &["zones"])]),
             "Addresses of the flow as its first zone and the number of its zones, in place of range.";
         mode: Option<FlowMode> = "", ANY, "", "host.mode", TIMED,
-            "open-loop: requests arrive by the flow's clock. closed-loop: queue_depth requests are always outstanding. rate-limited: by the clock, but at most queue_depth are outstanding; a request that has to wait for that arrives when there is room.";
+            "open-loop: requests arrive by the flow's clock. closed-loop: queue_depth requests are always outstanding. rate-limited: by the clock, but at most queue_depth are outstanding; later requests arrive when there is room.";
         queue_depth: Option<u32> = "", int(1, 65536), "requests", "host.queue_depth x host.queues", BY_DEPTH,
             "Most requests of the flow that are outstanding.";
         priority: Option<FlowPriority> = "", ANY, "", "medium", QUEUES,
             "Whose requests the cores of the controller take first: all of a higher class before any of a lower.";
         weight: Option<u32> = "", int(1, 256), "requests", "1", QUEUES,
-            "Requests that the cores of the controller take of this flow before it is the turn of the next one of its priority: its share of the host's queues.";
+            "Requests that the controller's cores take of this flow before the next one of its priority.";
         stream: Option<u32> = "", int(0, 255), "", "that of its workload", PLACED,
             "Stream that the writes of the flow name (ftl.handles). initial.age_writes names it too, for pages of the flow's range.";
     }

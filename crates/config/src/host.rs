@@ -53,9 +53,9 @@ keys! {
         speedup: f64 = "1.0", float(1e-6, 1e9), "", CHOSEN, OPEN_LOOP,
             "Arrival times are divided by this (open loop).";
         write_buffer_kib: u64 = "0", int(0, BUFFER_KIB_MAX), "KiB", "PEN and the 2006 papers know none", When::Always,
-            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed. Else at least one page; parts of a page beyond whole ones are not used.";
+            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none; else at least one page, rounded down to whole pages.";
         flush: FlushPolicy = "\"eager\"", ANY, "", CHOSEN, When::Positive("host.write_buffer_kib"),
-            "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once. ignored: as lru, and flushes and force unit access are acknowledged at once without a program, as drives do that lie.";
+            "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait. ignored: as lru, but flushes and force unit access are acknowledged at once without a program, as by drives that lie.";
         link_mb_per_s: Option<f64> = "", float(0.001, 1e6), "10^6 bytes/s", "no time on the link", TIMED,
             "Rate of the link to the host in each direction. Absent: it costs no time.";
         overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,

@@ -24,11 +24,11 @@ keys! {
         warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
         only_flow: Option<u32> = "", int(0, 63), "", "all flows", When::All(&[When::Requests, When::Given(FIRST_KIND)]),
-            "Only the flow of this number sends requests, the same as beside the others: what it does alone.";
+            "Only the flow of this number sends requests, the same as beside the others.";
         until: Option<Until> = "", ANY, "", "every request is run", When::Requests,
-            "End the run as soon as it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency \"mean ± X %\", \"p50 ± X %\", \"p90 ± X %\", \"p99 ± X %\", \"p99.9 ± X %\" of reads and of writes, as far as the workload has them; +- may stand for ±. ± X % is half the width of the 95 % confidence interval. If the workload ends before, the run warns. Without a clock only steady works, and looks at write amplification alone.";
+            "End the run as soon as it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency of reads and of writes: \"mean ± X %\", likewise p50, p90, p99, p99.9; +- may stand for ±. X % is half the width of the 95 % confidence interval. If the workload ends before, the run warns. Without a clock only steady works, on write amplification alone.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,
-            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time decides in which order pages are placed: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
+            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time determines the order of pages: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
             "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
     }
@@ -48,11 +48,11 @@ keys! {
         wear_map: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory.";
         timeline: bool = "false", ANY, "", CHOSEN, When::Requests,
-            "File timeline.json: what dies and channels do in a window of time, and the requests, in the Trace Event Format, which ui.perfetto.dev opens. One run with a clock and an output directory.";
+            "File timeline.json: dies, channels and requests in a window of time, in the Trace Event Format, which ui.perfetto.dev opens. One run with a clock and an output directory.";
         timeline_begin_s: f64 = "0.0", float(0.0, 1e9), "s", CHOSEN, TIMELINE,
             "Begin of the timeline's window on the run's clock, warm-up included.";
         timeline_length_s: f64 = "0.1", float(1e-6, 1e6), "s", CHOSEN, TIMELINE,
-            "Length of the timeline's window. Whatever lies partly in it is shown whole.";
+            "Length of the timeline's window.";
         time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Requests,
             "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
         write_series: Option<f64> = "", float(1e-4, 1000.0), "user capacities", "no write series", When::Always,

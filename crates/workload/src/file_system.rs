@@ -19,7 +19,7 @@ pumice_types::keys! {
     pub struct FileSystemKeys in "workload" {
         fat_volume_mib: Option<u32> = "", int(128, 32768), "MiB", "the paper's storage size", IS_FILE_SYSTEM, "Size of the FAT32 volume of a file system in use, before scaling.";
         fat_flush_kib: Option<u32> = "", int(1, 1048576), "KiB", "chosen: 32, for pc 256; see docs/WORKLOADS.md", IS_FILE_SYSTEM, "File data after which a FAT32 workload writes both allocation tables and changed directories.";
-        fat_fragmentation: f64 = "0.0", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that static data holds at random places, so that others lie in pieces.";
+        fat_fragmentation: f64 = "0.0", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that static data holds at random places.";
         fat_mixture: Option<Vec<f64>> = "", float(0.0, 1.0), "shares of file bytes", "0.05, 0.10 chosen, 0.09 fitted; see docs/WORKLOADS.md", IS_PC, "What pc writes to its web cache, to documents, and in place; songs and movies are the rest.";
         fat_update_kib: Option<u32> = "", int(4, 1024), "KiB", "64, fitted; see docs/WORKLOADS.md", IS_PC, "Largest update in place of pc: lengths are the multiples of 4 KiB up to it.";
     }

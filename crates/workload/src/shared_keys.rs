@@ -53,8 +53,8 @@ pumice_types::keys! {
         address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::Requests, When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES), When::IsNot(KIND, ZONE_JOBS)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
         requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, HAS_LENGTH, "Length of a generated workload.";
         trim_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_GENERATED, "Trims among generated requests; with read_fraction at most 1, the rest are writes.";
-        flush_every: Option<u64> = "", int(1, i64::MAX), "requests", "no flushes", IS_GENERATED, "A generated workload sends a flush behind every so many requests; workload.requests does not count them.";
-        fua_fraction: f64 = "0.0", float(0.0, 1.0), "share of writes", CHOSEN, IS_GENERATED, "Generated writes with force unit access: done only when they would outlast a power cut, so never out of the write buffer.";
+        flush_every: Option<u64> = "", int(1, i64::MAX), "requests", "no flushes", IS_GENERATED, "Requests of a generated workload between two flushes, which workload.requests does not count.";
+        fua_fraction: f64 = "0.0", float(0.0, 1.0), "share of writes", CHOSEN, IS_GENERATED, "Generated writes with force unit access: done only when they would outlast a power cut.";
         footprint: f64 = "1.0", float(1e-9, 1.0), "share of user capacity", CHOSEN, When::Any(&[IS_GENERATED, When::Positive("initial.age_writes")]), "Addresses that a generated workload touches.";
         arrival: ArrivalKind = "\"poisson\"", ANY, "", CHOSEN, When::All(&[When::IsNot(KIND, &[TWINS, "trace"]), BY_THE_CLOCK]), "Arrivals of a generated workload (open loop). bursty: two-phase hyper-exponential with interarrival_cv.";
         mean_interarrival_us: f64 = "1000.0", float(0.001, 1e12), "us", CHOSEN, When::All(&[When::IsNot(KIND, &[TWINS, "trace"]), BY_THE_CLOCK]), "Mean time between generated requests (open loop).";

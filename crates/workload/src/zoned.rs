@@ -27,11 +27,11 @@ keys! {
     /// Keys of jobs on zones.
     pub struct ZoneJobKeys in "workload" {
         zone_request_bytes: u32 = "131072", int(512, 1 << 30), "bytes", CHOSEN, MOVES,
-            "Size of every request of a job on zones, in whole pages; the last of a zone is shorter where it has to be.";
+            "Size of a request of a job on zones, in whole pages; the last of a zone may be shorter.";
         zones_at_once: u32 = "1", int(1, 65536), "zones", CHOSEN, WRITES,
             "Zones that a job writes in turn, a request each.";
         zone_share: f64 = "1.0", float(1e-9, 1.0), "share of a zone", CHOSEN, MOVES,
-            "Part of each zone that a job writes, after which it finishes the zone, or that it reads.";
+            "Share of each zone that a job reads, or writes before it finishes the zone.";
     }
 }
 

@@ -68,6 +68,9 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
     """A usage error in one line: what was found, what is allowed, and the nearest known name."""
     text = " ".join(error.format_message().split())
     context = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    if option and "requires an argument" in text:
+        text = f"{option}: its value is missing"
     if context is None:
         return text
     explain = f" (`{context.command_path} --help` explains)"
@@ -77,7 +80,6 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
         meant = _OTHER_NAMES.get(word.lower())
         hint = f"; meant is perhaps `pumice {meant}`" if meant and context.parent is None else nearest(word, known)
         return f"no such command {word!r}{hint}; allowed: {', '.join(known)}{explain}"
-    option = getattr(error, "option_name", None)
     if option and "No such option" in text:
         known = [name for param in context.command.params for name in param.opts if name.startswith("--")]
         return f"no such option {option}{nearest(option, known)}; allowed: {', '.join(known)}{explain}"

@@ -13,13 +13,12 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
-from pumice.outputs import RUNS, STORE, one_set, output_directory
+from pumice.outputs import RUNS, one_set, output_directory
 from pumice.results import grid_summary
 from pumice.results.comparison import Metric, chosen_metrics
 from pumice.results.notes import notes_of_seeds
 from pumice.runs import run_list
 from pumice.runs.jobs import Outcome
-from pumice.runs.store import Store
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 from pumice.text import count, printable
 
@@ -61,11 +60,6 @@ def sweep_command(
             run_list.write(outcomes, staged, run_list.SweepFile(printable(sweep.name), grid.text))
         _show(outcomes, chosen)
         reused = sum(outcome.reused for outcome in outcomes)
-        if place.resume and reused < len(outcomes):
-            others = Store(directory / STORE).others({outcome.key for outcome in outcomes if outcome.key is not None})
-            if others:
-                stands = "result is" if others == 1 else "results are"
-                note(f"{others} stored {stands} of other runs: spec, trace or pumice itself changed since; they stay")
         emit(f"{count(len(outcomes), 'run')} ({reused} reused) written to {directory / table}")
         tell_failures(outcomes)
 

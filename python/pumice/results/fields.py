@@ -110,7 +110,8 @@ def _rows(listed: Sequence[Field]) -> list[str]:
     rows, above = [], ""
     for _, group in itertools.groupby(listed, _quantity):
         first, *others = group
-        names = ", ".join([f"`{first.path}`", *(f"`.{_name(one)}`" for one in others)])
+        parent = first.path.rpartition(".")[0]
+        names = f"`{parent}.{{{','.join(map(_name, [first, *others]))}}}`" if others else f"`{first.path}`"
         null = "" if first.null_when == "never" else " as above" if first.null_when == above else f" {first.null_when}"
         above = first.null_when
         for one in others:

@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict, cast
 
 from pumice import files
 from pumice.errors import SpecError, nearest
@@ -29,6 +29,19 @@ _IN_REPR = (
 KINDS = ("read", "write", "trim", "flush")
 
 
+class Latency(TypedDict):
+    """Latency of one kind of request in µs. None: too few requests behind a figure, none at all, or no clock."""
+
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    p99_9: float | None
+    p99_99: float | None
+    p99_9999: float | None
+    max: float | None
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """A result document (`pumice.result/1`). Times are microseconds unless the name says otherwise. A notebook shows
@@ -48,8 +61,8 @@ class Result:
         """The document as JSON text."""
         return json.dumps(self.document, indent=2) + "\n"
 
-    def latency(self, kind: str) -> dict[str, float | None]:
-        """Latency in µs of `"read"`, `"write"`, `"trim"` or `"flush"` requests: mean, percentiles and max.
+    def latency(self, kind: Literal["read", "write", "trim", "flush"]) -> Latency:
+        """Latency in µs of one kind of requests: `mean`, `p50`, `p90`, `p99`, `p99_9`, `p99_99`, `p99_9999`, `max`.
 
         Percentiles with too few samples behind them are None, and all fields are None if there
         was no such request or the run was untimed.
@@ -60,7 +73,27 @@ class Result:
         if kind not in KINDS:
             raise SpecError(f"latency kind {kind!r} is unknown{nearest(kind, KINDS)}; allowed: {', '.join(KINDS)}")
         found = lookup(self.document, f"host.{kind}.latency_us")
-        return dict(found or dict.fromkeys(names_below(f"host.{kind}.latency_us")))
+        return cast(Latency, dict(found or dict.fromkeys(names_below(f"host.{kind}.latency_us"))))
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Pages programmed over pages of the host; None if the host wrote nothing."""
+        return number(self.document, "write_amplification")
+
+    @property
+    def iops(self) -> float | None:
+        """Requests a second while at least one is outstanding (`host.service_iops`); None without a clock."""
+        return number(self.document, "host.service_iops")
+
+    @property
+    def requests(self) -> int:
+        """Measured requests."""
+        return int(lookup(self.document, "run.requests") or 0)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every key of the resolved spec, as nested dictionaries."""
+        return dict(self.document["config"])
 
     def value(self, path: str) -> Any:
         """The field at a dotted path such as `host.write.latency_us.mean`, or all fields below one such as `host.write`
@@ -77,7 +110,7 @@ class Result:
 
     def __repr__(self) -> str:
         """What was run and its main figures, in one line."""
-        parts = [count(lookup(self.document, "run.requests") or 0, "request")]
+        parts = [count(self.requests, "request")]
         for label, path, digits, unit in _IN_REPR:
             value = number(self.document, path)
             parts += [f"{label} {value:,.{digits}f}{unit}"] if value is not None else []

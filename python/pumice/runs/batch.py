@@ -210,6 +210,10 @@ class _Batch:
                 continue
             if document is not None:
                 self._done[key] = Outcome(job, document=document, reused=True)
+        others = store.others(self._by_key)
+        if others and len(self._done) < len(self._by_key):
+            stands = "result is" if others == 1 else "results are"
+            self._warn(f"{others} stored {stands} of other runs: spec, trace or pumice itself changed since; they stay")
 
     def _warn(self, text: str) -> None:
         if self._settings.announce is not None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import copy
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pumice
-from pumice.results.fields import Field, fields
+from pumice.results.fields import Field, fields, names_below
 from pumice.results.notebook import sparkline
+from pumice.results.result import KINDS, Latency
 from pumice.results.stored import check_document
 
 
@@ -34,6 +38,34 @@ def test_a_misspelt_field_is_refused_with_the_nearest_one(result: pumice.Result)
             result.value(wrong)
     with pytest.raises(pumice.SpecError, match="unknown"):
         result.value("")
+
+
+def test_the_typed_figures_are_those_of_the_document(result: pumice.Result) -> None:
+    for kind in KINDS:
+        figures = list(names_below(f"host.{kind}.latency_us"))
+        assert list(Latency.__annotations__) == figures
+        assert set(result.latency(kind)) == set(figures)
+    assert result.write_amplification == result.value("write_amplification") > 0
+    assert result.iops == result.value("host.service_iops") > 0
+    assert result.requests == result.value("run.requests") == 2000
+    assert result.config["run"]["max_requests"] == 2000
+
+
+def test_mypy_knows_the_types_of_a_result(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pumice\n"
+        "result = pumice.run(pumice.preset('tiny'))\n"
+        "reveal_type(result.latency('write')['p99'])\n"
+        "result.latency('wirte')\n"
+        "result.latency('read')['p999']\n"
+        "reveal_type(result.write_amplification)\n",
+        "utf-8",
+    )
+    told = subprocess.run([sys.executable, "-m", "mypy", str(program)], cwd=tmp_path, capture_output=True, text=True)
+    wrong = re.findall(r"^program\.py:(\d+): error", told.stdout, re.MULTILINE)
+    assert wrong == ["4", "5"], told.stdout
+    assert told.stdout.count('Revealed type is "float | None"') == 2, told.stdout
 
 
 def test_a_result_is_one_line(result: pumice.Result) -> None:

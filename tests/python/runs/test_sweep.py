@@ -326,3 +326,7 @@ def test_resume_says_why_nothing_was_reused(command: Command, tmp_path: Path) ->
     sweep.write_text(text.replace("50", "60"))
     done = command("sweep", "sweep.toml", "--out", "out", "--resume")
     assert "2 stored results are of other runs: spec, trace or pumice itself changed since; they stay" in done.stderr
+    compared = ("compare", "--preset", "tiny", "--vary", "ftl.merge=block-erase,m-merge", "--out", "merges")
+    assert command(*compared, "--set", "run.max_requests=50").returncode == 0
+    done = command(*compared, "--set", "run.max_requests=60", "--resume")
+    assert done.stderr.count("2 stored results are of other runs") == 1

@@ -20,7 +20,7 @@ pub struct PowerFigures {
     pub torn: [u64; 2],
     /// Time for which the device's own energy had to last: sum over all cuts, and longest.
     pub hold_up: [Time; 2],
-    /// Requests that failed because they were in flight.
+    /// Requests in flight that failed.
     pub failed_requests: u64,
     /// Pages that did not return what was promised, nor anything newer.
     pub broken_promises: u64,

@@ -38,7 +38,7 @@ pub struct ZoneCounters {
     pub unwritten_pages: u64,
     /// Zones reset.
     pub resets: u64,
-    /// Pages that the device moved because an erase beside them would have disturbed them beyond tolerance.
+    /// Pages that the device moved to save them from disturb.
     pub relocated_pages: u64,
     /// Erase units erased on idle dies.
     pub erased_when_idle: u64,

@@ -40,19 +40,19 @@ keys! {
         scheme: EraseScheme = "\"fixed\"", ANY, "", CHOSEN, When::Always,
             "How a whole block is erased." => EraseScheme::EXPLAINED;
         mode: EraseMode = "\"table\"", ANY, "", "chosen: table reproduces", LOOPS,
-            "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules.";
+            "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all, on which each scheme's rules act.";
         initial_pec: u16 = "0", int(0, 65_535), "P/E cycles", CHOSEN, LOOPS_OR_ERRORS,
             "Program/erase cycles of every block before the run. Pulse times change up to 5000.";
         initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
-            "Whether the controller already knows of blocks that were cycled before the run that a shallow erase does not pay. clear: it tries one on every block once more. learned: it knows what the last erase before the run showed. What i-ispe remembers is always known.";
+            "Whether the controller knows for which blocks cycled before the run a shallow erase does not pay. clear: it tries one on every block once more. learned: it remembers the last erase before the run. The memory of i-ispe is always known.";
         memory_in_spare: bool = "false", ANY, "", CHOSEN, FORGETS,
-            "Whether the spare areas of a block's pages also store what the scheme remembers of it, a byte each. Off: a power cut takes all of that. On: only that of blocks without a page that the recovery reads, and of those under erase.";
+            "Whether spare areas also store what the scheme remembers of their block, a byte a page. Off: a power cut loses it. On: lost only for blocks without a page that the recovery reads, and for those under erase.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
             "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";
         read_retry: bool = "false", ANY, "", CHOSEN, When::Always,
-            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code can correct what is left. Errors follow from the block's wear and, with geometry.layers and geometry.sub_blocks, from the page's place. Off: every read succeeds at once.";
+            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code corrects the rest. Errors depend on the block's wear and, with geometry.layers and geometry.sub_blocks, on the page's place. Off: every read succeeds at once.";
         misprediction_rate: f64 = "0.0", float(0.0, 1.0), "", "AERO, ASPLOS'24, section 7.4: none was seen", PREDICTS,
             "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short.";
         max_loops: u8 = "5", int(1, 5), "loops", "AERO, ASPLOS'24, section 3.2", When::Always,
@@ -64,21 +64,21 @@ keys! {
         t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, SHALLOW,
             "Shallow erase that begins an erase under the schemes of AERO; one to six sevenths of t_ep_us.";
         gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", PREDICTS,
-            "Most fail bits with one unit pulse to go. Controller and chip share gamma and delta, so no erase time depends on their values; they scale the counts that figures show.";
+            "Most fail bits with one unit pulse to go. No erase time depends on gamma and delta, because controller and chip share them.";
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", PREDICTS,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: as the public simulator of AERO's authors does: at once, in 100 us, and the whole loop begins again, but not with less than 700 us of it left, and never the last loop, which under ispe is an oracle.";
+            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: as in the public simulator of AERO's authors: at once, in 100 us, the whole loop again, but not with less than 700 us of it left, and never the last loop (an oracle under ispe).";
         suspension_for: SuspensionFor = "\"reads\"", ANY, "", CHOSEN, EVER_SUSPENDED,
-            "What suspends an erase. reads: host reads; a host write waits for the whole erase. reads-and-writes: also page programs of host writes, and the reads of old copies that they need, if they are queued directly behind the erase and do not need its block.";
+            "What suspends an erase. reads: host reads. reads-and-writes: also page programs of host writes, and their reads of old copies, if they are queued directly behind the erase and do not need its block.";
         suspension_restart: ErasePiece = "\"loop\"", ANY, "", CHOSEN, IMMEDIATE,
-            "What begins again after suspension = \"immediate\": the interrupted unit pulse or verify read, or the whole loop.";
+            "What begins again under suspension = \"immediate\": the interrupted unit pulse or verify read, or the whole loop.";
         suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
             "A pulse or loop with less than this left is not interrupted but goes on to its end.";
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, INTERRUPTED,
             "Times that one pulse or loop begins again; then it goes on to its end, so every erase ends.";
         protected_loops: u8 = "0", int(0, 255), "loops", CHOSEN, SUSPENDED,
-            "Last loops of an erase that are never suspended; a shallow erase counts as a loop. Under schemes that do not predict pulses this is an oracle: no controller knows before a verify read which loop is the last.";
+            "Last loops of an erase that are never suspended; a shallow erase counts as a loop. An oracle under schemes that do not predict pulses: no controller knows before a verify read which loop is the last.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
             "Time from the stop of the erase until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,

@@ -52,15 +52,15 @@ keys! {
         page_bytes: u32 = "16384", int(512, 1 << 20), "bytes", PEN_TABLE_1, When::Always,
             "User bytes of one page; a multiple of 512.";
         spare_bytes: u32 = "1280", int(0, 1 << 16), "bytes", PEN_TABLE_1, When::Always,
-            "Spare bytes of one page. A page transfer moves them too, a spare search moves only them.";
+            "Spare bytes of one page. A page transfer moves them too, a spare search only them.";
         layers: Option<u16> = "", int(1, 16384), "", SFWS, When::Always,
-            "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled.";
+            "Layers (word lines) of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: the places of pages in the block are not modelled.";
         sub_blocks: Option<u16> = "", int(1, SUB_BLOCKS_MAX as i64), "", SFWS, When::Always,
             "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers.";
         bits_per_cell: u8 = "1", int(1, 5), "pages of a cell", "chosen: the paper's example is SLC, its chip MLC", When::Any(&[When::Given("geometry.layers"), PAGE_TYPES]),
-            "Bits, and so pages, of one cell. Counts with layers and sub_blocks, and where pages differ in time (timing.t_r_us, timing.t_prog_us).";
+            "Bits, and so pages, of one cell. Matters with layers and sub_blocks, and where pages differ in time (timing.t_r_us, timing.t_prog_us).";
         page_types: PageTypeOrder = "\"one-shot\"", ANY, "", "chosen: charge-trap 3D NAND", PAGE_TYPES,
-            "In which order page types follow each other in a block. one-shot: all pages of a word line, then those of the next. interleaved: higher pages come after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", and no geometry.layers.";
+            "Order of page types in a block. one-shot: all pages of a word line, then those of the next. interleaved: higher pages come after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", and no geometry.layers.";
         write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", WRITTEN_IN_SEQUENCE,
             "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks. Zones of sub-blocks (ftl.zns.unit) are written sub-block first in either case.";
         program_order: ProgramOrder = "\"any\"", ANY, "", "chosen: NFTL places by offset", When::Always,
@@ -68,7 +68,7 @@ keys! {
         bad_blocks_per_plane: u32 = "0", int(0, 1 << 20), "", CHOSEN, When::Always,
             "Blocks of each plane that are bad from the factory, drawn by the seed.";
         capacity_gib: Option<f64> = "", float(1e-6, 1e9), "GiB", "that of the shape", When::Always,
-            "User capacity of a device made small: the fewest blocks a plane (for zones, pages a block) that hold it. Dies, channels, shares and the number of zones stay; bad blocks keep their share. Absent: the shape as it is.";
+            "User capacity of a device made small: the fewest blocks a plane (for zones, pages a block) that hold it. Dies, channels, shares and the number of zones stay.";
     }
 }
 

@@ -47,9 +47,9 @@ keys! {
         disturb_tolerance: u8 = "1", int(0, 255), "", PEN_TABLE_1, PARTIAL_ERASES,
             "Disturbs that a leaf survives. Beyond it, its pages read corrupt.";
         disturb_aware: bool = "true", ANY, "", "PEN, FAST'18, section 5.2.2", DISTURBS,
-            "Merges restore leaves before they are disturbed beyond tolerance, and collection moves the data of leaves and of sub-blocks before.";
+            "Merges restore leaves, and collection moves data of leaves and sub-blocks, before they are disturbed beyond tolerance.";
         sub_block_disturb: Option<u32> = "", int(1, COUNT_MAX), "programs", "chosen; the effect: GLSVLSI'24, section 5.1", SUB_BLOCKS_APART,
-            "Programs on its word line in other sub-blocks that a programmed page survives. Beyond them it reads corrupt. Absent: any number. At least (sub_blocks - 1) x bits_per_cell, so that a block can be written once.";
+            "Programs on its word line in other sub-blocks that a programmed page survives; beyond them it reads corrupt. At least (sub_blocks - 1) x bits_per_cell, so that a block can be written once. Absent: any number.";
         wear_limit_w: u32 = "16", int(0, COUNT_MAX), "", PEN_TABLE_1, When::All(&[SPLITS, M_MERGES]),
             "W: M-Merges that a D-block (or a superblock) may take between two full merges.";
     }

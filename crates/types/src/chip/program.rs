@@ -14,7 +14,7 @@ keys! {
     /// `[program]`
     pub struct ProgramKeys in "program" {
         suspension: ProgramSuspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend the program of a page, also of a copied one (needs host.read_priority = true). pulse: after each program pulse and its verify read. capped: as pulse, until the program was suspended max_suspensions times. immediate: at once; the interrupted pulse begins again.";
+            "Where host reads suspend a page program, also of a copy (needs host.read_priority = true). pulse: after each program pulse and its verify read. capped: as pulse, until the program was suspended max_suspensions times. immediate: at once; the interrupted pulse begins again.";
         pulses: u8 = "10", int(1, 255), "pulses", "chosen: of tens of us each", SUSPENDED,
             "Program pulses of a page, each with its verify read: so many equal parts of tPROG.";
         protected_pulses: u8 = "0", int(0, 255), "pulses", CHOSEN, SUSPENDED,
@@ -22,7 +22,7 @@ keys! {
         suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
             "A pulse with less than this left is not interrupted but goes on to its end.";
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, IMMEDIATE,
-            "So often one pulse begins again; then it goes on to its end. So every program ends.";
+            "Times that one pulse begins again; then it goes on to its end, so every program ends.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
             "Time from the stop of the program until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,

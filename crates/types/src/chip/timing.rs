@@ -59,25 +59,25 @@ keys! {
         t_r_us: NumberOrList = "70.0", ANY_US, "us", PEN_TABLE_1, When::Always,
             "Page read into the die's register, tR: of all pages, or a list of one time for each of the geometry.bits_per_cell page types, the least significant bit first.";
         t_prog_us: NumberOrList = "900.0", ANY_US, "us", PEN_TABLE_1, When::Always,
-            "Page program, tPROG: of all pages, or a list as that of timing.t_r_us. An erase scheme that changes it changes every type's alike.";
+            "Page program, tPROG: of all pages, or a list like timing.t_r_us. An erase scheme that changes it changes every type's alike.";
         t_bers_us: f64 = "10000.0", ANY_US, "us", PEN_TABLE_1, When::Always,
             "Whole-block erase, tBERS.";
         channel_mb_per_s: f64 = "400.0", float(0.001, 1e6), "10^6 bytes/s", "chosen: PEN prints none", When::Always,
             "Transfer rate of a channel. No value turns transfer time off.";
         copyback: bool = "true", ANY, "", "PEN's arithmetic counts no transfer for a copy", When::Always,
-            "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again.";
+            "Copies inside a plane stay on the die. Off: a copy moves its page over the channel and back.";
         command_overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, When::Always,
             "Command and address cycles on the channel, before each transfer.";
         read_transfer: ReadTransfer = "\"page\"", ANY, "", "chosen: the papers count whole pages", TIMED,
-            "How much of a page a read for the host moves over the channel. page: all of it, with its spare bytes. codewords: the codewords that hold what is asked for, each with its share of the spare bytes; collection moves whole pages all the same.";
+            "How much of a page a host read moves over the channel. page: all, with its spare bytes. codewords: the codewords asked for, with their share of the spare bytes; collection always moves whole pages.";
         codeword_bytes: u32 = "4096", int(512, 1 << 20), "bytes", "chosen: codes of 1 to 4 KiB are usual", CODEWORDS,
             "Data bytes of a codeword of the error-correcting code; a divisor of geometry.page_bytes.";
         read_command: ReadCommand = "\"at-once\"", ANY, "", CHOSEN, TIMED,
-            "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries data of other dies. channel: when the channel has carried all that asked for it before, read data that waits included.";
+            "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries other data. channel: after all earlier transfers, waiting read data included.";
         plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
-            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle, whatever the others read. batch: when no plane reads any more, the oldest waiting read of each plane begins; what comes meanwhile waits. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die all the same.";
+            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle. batch: when no plane reads any more, the oldest waiting read of each plane begins. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads always take the whole die.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Which commands of a die run as one, with the array time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands of other planes from anywhere in the queue that may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller that reads the same page number.";
+            "Which commands of a die run as one, with the array time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands of other planes from anywhere in the queue that may overtake; copies program together with other copies, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
     }
 }
 

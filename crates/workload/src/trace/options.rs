@@ -45,8 +45,8 @@ pumice_types::keys! {
     pub struct TraceKeys in "workload" {
         path: Option<String> = "", ANY, "", "none", When::Requests, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\"). In a spec or sweep file a relative path starts at that file; elsewhere at the current directory.";
         format: Option<TraceFormat> = "", ANY, "", "found by content", When::Requests, "Trace format.";
-        columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Requests, "Which column of a delimited trace is what, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 gives the words of reads and writes. fua=5 is the column that says which writes have force unit access, stream=6 the one with the stream (0 to 255) that the host names for what it writes.";
-        volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";
+        columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Requests, "Columns of a delimited trace, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4,fua=5,stream=6. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 gives the words of reads and writes; fua marks writes with force unit access, stream is the stream of a write (0 to 255).";
+        volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has its own region, in order of first appearance. Else the number or name of the one volume to replay.";
         trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
     }
 }

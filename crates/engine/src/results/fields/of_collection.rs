@@ -9,13 +9,13 @@ use super::{ResultField, count, fields};
 fields! {
     pub const FIELDS:
     "gc.invocations", Integer, "", "",
-        "Times that garbage collection was begun: the sum of `gc.triggers`. Merges (NFTL, superblock; under GFTL merges queued), times that a plane ran low and reclaimed (page-level FTL), or plans that collect (plug-in)",
+        "Starts of garbage collection, the sum of `gc.triggers`: merges (NFTL, superblock; under GFTL merges queued), times that a plane ran low and reclaimed (page-level FTL), or plans that collect (plug-in)",
         |run| json!(run.gc().triggers());
     "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
         "Victim blocks of a page-level FTL; blocks erased because their zone was reset, or by a plug-in",
         |run| count(run.reports().reclaims_victims, run.gc().reclaimed.block_erases);
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
-        "Writes that had to reclaim in their own plan although collection is done in steps, or paced",
+        "Writes that reclaimed in their own plan although collection is in steps, or paced",
         |run| count(run.config.ftl.page.gc_mode.interrupts_victims(), run.gc().urgent);
     "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `partial-block`",
         "Partial erases by which parts of blocks were reclaimed",
@@ -24,7 +24,7 @@ fields! {
         "Physical sub-blocks reclaimed apart from their block",
         |run| count(run.config.ftl.erase_unit() == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
     "gc.merges.full", Integer, "merges", "`ftl.kind` is `page`, `zns` or a plug-in",
-        "Full merges, including those taken because an M-Merge was more expensive or not allowed",
+        "Full merges, those in place of an M-Merge included",
         |run| count(run.reports().full_merges, run.gc().full.merges);
     "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
         "Partial merges",
@@ -36,7 +36,7 @@ fields! {
         "M-Merges",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.merges);
     "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
-        "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); for FAST those of the random log blocks reclaimed are among them; under GFTL those done so far, buffer blocks included",
+        "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); with those of random log blocks (FAST); those done so far, buffer blocks included (GFTL)",
         |run| count(run.reports().full_merges, run.gc().full.block_erases);
     "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
         "Partial erases in full merges: 0",
@@ -69,52 +69,52 @@ fields! {
         "Merges because the pair's U-block was full; under GFTL also because the write buffer was",
         |run| count(run.reports().pair_triggers, run.gc().trigger_full);
     "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
-        "Merges because a write needed a block and the plane ran low: for a U-block at or under the threshold, for a D-block at the plane's last free block. With a limited number of U-blocks: because none was left, or because FAST's sequence ended",
+        "Merges because a write needed a block and the plane ran low (for a U-block at or under the threshold, for a D-block at the last free block), no U-block was left, or FAST's sequence ended",
         |run| count(run.reports().pair_triggers, run.gc().trigger_unpaired);
     "gc.triggers.intra", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
         "Merges because a superblock had no room and owned N blocks",
         |run| count(run.reports().superblock_triggers, run.gc().trigger_intra);
     "gc.triggers.inter", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
-        "Merges because a superblock needed a block and the plane ran low, or (`superblock-2006`) no U-block was left",
+        "Merges because a superblock needed a block and the plane ran low, or no U-block was left",
         |run| count(run.reports().superblock_triggers, run.gc().trigger_inter);
     "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
         "Times that a plane ran low on free blocks; zones that the host cleaned; plans of a plug-in that collect",
         |run| count(run.reports().reclaims_victims, run.gc().trigger_free_blocks);
     "gc.copied_pages", Integer, "pages", "",
-        "Pages copied, or moved between zones; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
+        "Pages copied, or moved between zones, also by wear levelling; a page that an M-Merge copies out and back counts twice",
         |run| json!(run.gc().copied_pages);
     "gc.wear_leveling.erases", Integer, "commands", "no static wear levelling",
-        "Blocks whose data static wear levelling moved, and which were erased; not among `gc.reclaimed_blocks`",
+        "Blocks that static wear levelling moved and erased; not among `gc.reclaimed_blocks`",
         |run| count(run.config.ftl.page.wear_leveling.moves_data(), run.gc().moved.block_erases);
     "gc.wear_leveling.copied_pages", Integer, "pages", "no static wear levelling",
         "Pages copied by it",
         |run| count(run.config.ftl.page.wear_leveling.moves_data(), run.gc().moved_pages);
     "gc.time_us.map", Number, "us", "",
-        "Spare areas read for merges and for the map, the host's accesses to it included × (tR + spare transfer), and command overheads, summed over all dies. Waiting for the channel is not in it",
+        "Spare areas read for merges and for the map × (tR + spare transfer), and command overheads, over all dies, without waits for the channel",
         |run| json!(run.search_time().as_us());
     "gc.time_us.copy", Number, "us", "",
-        "Copies × time of one copy with nothing in the way; a page moved between zones is read out, and programmed from outside",
+        "Copies × time of one unhindered copy; pages moved between zones cross the controller",
         |run| json!(run.copy_time().as_us());
     "gc.time_us.erase", Number, "us", "",
-        "Erases × their times, and what had run of pulses that were interrupted",
+        "Erases × their times, and interrupted pulses",
         |run| json!(run.erase_time().as_us());
     "gc.victim_fill", List, "merges", "",
-        "Histogram of victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is, for NFTL and the FTLs of 2006, the written pages of the U-block that is merged or erased as dead; for the page-level FTL, the valid pages of the victim; for zones, the valid pages of the zone that is cleaned; for PEN's superblock, the valid pages of its emptiest block",
+        "Victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is of written pages of the U-block (NFTL, FTLs of 2006), or of valid pages of the victim (page-level FTL), of the zone cleaned, or of the superblock's emptiest block (PEN)",
         |run| json!(run.gc().victim_fill);
     "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns`, `superblock-pen` or a plug-in",
         "Most U-blocks in use at one time, over all planes",
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
     "gc.map.ram_bytes", Integer, "bytes", "",
-        "RAM that the controller's map needs (of a plug-in: what it says, 0 if it does not), see the models of [NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md) and [page-level FTL](models/page-level.md)",
+        "RAM of the controller's map ([NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md), [page-level FTL](models/page-level.md); a plug-in's own figure, or 0)",
         |run| json!(run.controller.ftl.layer().memory().map_or(0, |memory| memory.map_ram_bytes()));
     "gc.map.hits", Integer, "", "the map is in RAM",
-        "Look-ups that the map cache answered: with `\"cached\"` one for each page access, with `\"spare\"` one for each page that the host accesses or garbage collection copies, and one for each logical block of a superblock that is merged",
+        "Look-ups that the map cache answered: one for each page access (`\"cached\"`), or each page accessed or copied and each logical block of a merged superblock (`\"spare\"`)",
         |run| count(run.is_map_behind_cache(), run.gc().map_hits);
     "gc.map.misses", Integer, "", "the map is in RAM",
         "Look-ups that it did not",
         |run| count(run.is_map_behind_cache(), run.gc().map_misses);
     "gc.map.write_backs", Integer, "pages", "`ftl.map_place` is not `cached`",
-        "Translation pages programmed with changed entries; those copied when their block was reclaimed are not among them",
+        "Translation pages programmed with changed entries, without copies of them",
         |run| count(run.is_map_cached(), run.gc().map_write_backs);
     "gc.map.erases", Integer, "commands", "`ftl.map_place` is not `cached`",
         "Blocks of translation pages erased",

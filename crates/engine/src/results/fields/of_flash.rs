@@ -15,13 +15,13 @@ fields! {
         "Data pages read for host reads",
         |run| json!(run.counts().host_reads);
     "flash.reads.gc", Integer, "pages", "",
-        "Data pages read by copies; each copy is one read and one program. With zones, pages read to be moved, but those that are still in the controller's buffer",
+        "Data pages read by copies; each copy is one read and one program. With zones, pages read to be moved, without those still in the controller's buffer",
         |run| json!(run.counts().copies + run.counts().moved_reads);
     "flash.reads.spare", Integer, "pages", "",
         "Spare areas read in searches, for the host and for merges",
         |run| json!(run.counts().host_spare_pages + run.counts().gc_spare_pages);
     "flash.reads.map", Integer, "pages", "the map is in RAM",
-        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or spare areas read for the map, each by a command of its own (`\"spare\"`; `ftl.u_pointer = \"search\"`)",
+        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or single spare areas read for the map (`\"spare\"`; `ftl.u_pointer = \"search\"`)",
         |run| count(run.is_map_in_flash(), run.counts().map_reads + run.counts().map_copies + run.counts().map_spare_pages);
     "flash.reads.rmw", Integer, "pages", "`host.partial_page` is `whole-page`",
         "Reads before a write of part of a page",
@@ -35,8 +35,8 @@ fields! {
     "flash.programs.gc", Integer, "pages", "",
         "Pages programmed by copies, and pages moved between zones",
         |run| json!(run.counts().gc_programs());
-    "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
-        "Programs of translation pages, those copied included, of summaries of blocks, of the map and its journal, and of trim pages",
+    "flash.programs.map", Integer, "pages", "the map is in RAM, and nothing is written for recovery",
+        "Programs of translation pages (copies included), summaries of blocks, the map and its journal, and trim pages",
         |run| count(run.programs_for_map(), run.counts().all_map_programs());
     "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
         "Pages programmed to fill zones that were finished",
@@ -45,7 +45,7 @@ fields! {
         "Erases of whole blocks",
         |run| json!(run.counts().block_erases);
     "flash.erases.partial", Integer, "commands", "",
-        "Erases of partial blocks, of every size; PB 1 counts here when it was erased by the partial-erase command",
+        "Erases of partial blocks, of every size, PB 1 included",
         |run| json!(run.counts().partial_erases_total());
     "flash.erases.sub_block", Integer, "commands", "`partial_erase.unit` is not `sub-block`",
         "Erases of sets of physical sub-blocks, one an operation",
@@ -63,13 +63,13 @@ fields! {
         "Times an erase was suspended, in the whole run",
         |run| count(is_suspended(run), run.scheduler().suspensions().erases);
     "flash.erase_restarts", Integer, "", "without a clock; `erase.suspension = \"off\"`",
-        "Erase pulses or loops that a suspension interrupted, so that they began again",
+        "Erase pulses or loops that began again after a suspension",
         |run| count(is_suspended(run), run.chips().restarts.count);
     "flash.program_suspensions", Integer, "", "without a clock; `program.suspension = \"off\"`",
-        "Times the program of a page, also of a copied one, was suspended, in the whole run",
+        "Times the program of a page, or of a copy, was suspended, in the whole run",
         |run| count(programs_are_suspended(run), run.scheduler().suspensions().programs);
     "flash.read_retries", Integer, "", "`erase.read_retry = false`",
-        "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
+        "[Retries](models/bit-errors.md#read-retries) of reads with more errors than `erase.ecc_bits_per_kib`",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
     "flash.units.host", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
         "Mapping units that the host wrote, in pages that were programmed",
@@ -96,7 +96,7 @@ fields! {
         "Most erases that hit one page",
         |run| json!(run.wear().max_erases_per_page);
     "wear.mean_erase_latency_us", Number, "us", "no erases",
-        "Mean time of an erase, block and partial together, without what suspensions add",
+        "Mean time of an erase, block and partial together, without suspensions",
         mean_erase_latency;
     "wear.loops", List, "", "an erase scheme without loops (`fixed`)",
         "Erases by erase loops: five counts, one loop first",
@@ -105,10 +105,10 @@ fields! {
         "Pulses predicted from fail bits that were too short",
         |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
     "wear.retired_blocks", Integer, "", "an erase scheme without loops (`fixed`)",
-        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops, or by `pumice ctl fault`",
+        "Blocks retired while measuring: erases failed after `erase.max_loops` loops, or by `pumice ctl fault`",
         |run| json!(retired_blocks(run));
     "wear.restart_stress", Number, "", "an erase scheme without loops (`fixed`), no erases",
-        "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
+        "Stress of interrupted pulses over that of all erases; included in the three fields below",
         |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
     "wear.m_rber", Number, "bits/KiB", "an erase scheme without loops (`fixed`)",
         "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",

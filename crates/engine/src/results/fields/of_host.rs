@@ -110,7 +110,7 @@ fields! {
 
 latencies! {
     pub const TRIM_LATENCIES: "host.trim.latency_us", "trims", trim,
-        ". A trim takes the way over the link and the controller, and waits for no flash command but those of a map in flash",
+        ". A trim passes link and controller, and waits only for flash commands of a map in flash",
         "";
 }
 
@@ -123,7 +123,7 @@ fields! {
 
 latencies! {
     pub const FLUSH_LATENCIES: "host.flush.latency_us", "flushes", flush,
-        ". A flush waits until every page that the write buffer held is programmed; without a buffer it takes the way over the link alone",
+        ". A flush waits until every page of the write buffer is programmed; without a buffer it passes the link alone",
         "";
 }
 
@@ -152,7 +152,7 @@ fields! {
 
 latencies! {
     pub const RESET_LATENCIES: "host.reset.latency_us", "zones reset by requests", reset,
-        ". Done when the last erase has ended that the reset begins",
+        ". Until the reset's last erase has ended",
         "";
 }
 
@@ -165,14 +165,14 @@ fields! {
 
 latencies! {
     pub const FINISH_LATENCIES: "host.finish.latency_us", "zones finished by requests", finish,
-        ". Done when the last page is programmed that the device fills",
+        ". Until the last page that the device fills is programmed",
         "";
 }
 
 fields! {
     pub const REQUESTS:
     "host.iops", Number, "requests/s", "untimed, or no simulated time",
-        "Measured requests / `host.simulated_s`. In an open loop that is not saturated this is the workload's rate, which does not describe the device",
+        "Measured requests / `host.simulated_s`; in an open loop that is not saturated, the workload's rate",
         |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.simulated());
     "host.service_iops", Number, "requests/s", "untimed, or no such time",
         "Measured requests / time with at least one request outstanding",
@@ -181,10 +181,10 @@ fields! {
         "Bytes read and written / `host.simulated_s`",
         |run| rate(run, mebibytes(run), run.host.metrics.simulated());
     "host.buffer_hits", Integer, "pages", "",
-        "Page accesses answered from DRAM without a flash command: pages found in the write buffer, and pages whose program was still queued",
+        "Page accesses answered from the write buffer, or from pages whose program was still queued",
         |run| json!(run.counts().buffer_hits);
     "host.simulated_s", Number, "s", "untimed",
-        "From the start of measuring to the last completion or arrival, or until the device is ready again after its last power cut, whichever is latest",
+        "From the start of measuring to the last completion, arrival or recovery",
         |run| when(run.config.run.timed, || json!(run.host.metrics.simulated().as_s()));
     "write_latency_breakdown_us.transfer", Number, "us", "untimed, or no writes",
         "The page's own transfer to the die, command overhead included",
@@ -193,16 +193,16 @@ fields! {
         "The page's own program",
         |run| part(run, true, run.host.metrics.write_parts.program);
     "write_latency_breakdown_us.queue", Number, "us", "untimed, or no writes",
-        "Waiting while the die worked for other host requests, for the channel before the page's own transfer, and for room in the write buffer",
+        "Waiting while the die worked for other host requests, for the channel, and for room in the write buffer",
         |run| part(run, true, waited(run, Phase::Host));
     "write_latency_breakdown_us.link", Number, "us", "`host.link_mb_per_s` and `host.overhead_us` are not given",
         "Overhead of the request and its transfer over the link",
         |run| part(run, has_link(run), run.host.metrics.write_parts.link);
     "write_latency_breakdown_us.controller", Number, "us", "`controller.t_request_us` and `controller.t_command_us` are 0",
-        "Waiting for a core of the controller, and the core's time for the request before its first flash command",
+        "Waiting for a core of the controller, and its time for the request",
         |run| part(run, run.config.controller.takes_time(), run.host.metrics.write_parts.controller);
-    "write_latency_breakdown_us.map", Number, "us", "the whole map is in RAM, and nothing else is written to find it again",
-        "Loading the map's entry, and waiting while the die worked for the map, or programmed what a recovery needs to find it again",
+    "write_latency_breakdown_us.map", Number, "us", "the map is in RAM, and nothing is written for recovery",
+        "Loading the map's entry, and waiting while the die worked for the map or its recovery",
         |run| part(run, run.is_map_in_flash() || run.programs_for_map(), waited(run, Phase::Map));
     "write_latency_breakdown_us.rmw_read", Number, "us", "`host.partial_page` is `whole-page`",
         "The page's own read of the old copy before a partial write",

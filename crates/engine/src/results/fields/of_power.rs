@@ -14,74 +14,74 @@ fields! {
         "Power cuts, those during a recovery included",
         |run| of(run, run.power.cuts);
     "power.recovery_us.mean", Number, "us", "no cuts",
-        "Time from a cut, or from the first of several that follow in a recovery, until the host is served again: mean",
+        "Time from a cut, or from the first of several in a recovery, until the host is served again: mean",
         |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[0]) / run.power.recoveries as f64));
     "power.recovery_us.max", Number, "us", "no cuts",
         "The longest of these",
         |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[1])));
     "power.hold_up_us.mean", Number, "us", "no cuts, or `power.protection = \"none\"`",
-        "Time from a cut until what the device's own energy lets it do was done: mean. The time of the recovery includes it",
+        "Time for which the device's own energy had to last: mean. Part of the recovery",
         |run| when(is_protected(run), || json!(us(run.power.hold_up[0]) / run.power.cuts as f64));
     "power.hold_up_us.max", Number, "us", "no cuts, or `power.protection = \"none\"`",
         "The longest of these",
         |run| when(is_protected(run), || json!(us(run.power.hold_up[1])));
     "power.spare_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Spare areas read to recover. They are not among `flash.reads`",
+        "Spare areas read to recover, not among `flash.reads`",
         |run| of(run, run.power.reads[0]);
     "power.page_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Whole pages read to recover: summaries of blocks, or pages of the map and of its journal. They are not among `flash.reads`",
+        "Whole pages read to recover: summaries, or map and journal; not among `flash.reads`",
         |run| of(run, run.power.reads[1]);
     "power.recovery_programs", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages programmed or copied before the host was served again. They are among `flash.programs`",
+        "Pages programmed or copied before the host was served again, among `flash.programs`",
         |run| of(run, run.power.written[0]);
     "power.recovery_erases", Integer, "blocks", "`ftl.recovery = \"off\"`",
-        "Blocks erased before the host was served again. They are among `flash.erases`",
+        "Blocks erased before the host was served again, among `flash.erases`",
         |run| of(run, run.power.written[1]);
     "power.journal_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
-        "Journal pages programmed. They are among `flash.programs.map`",
+        "Journal pages programmed, among `flash.programs.map`",
         |run| count(is_logged(run), run.counts().waiting_map_programs);
     "power.map_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
-        "Pages of the map, and of the table of open blocks, programmed. They are among `flash.programs.map`",
+        "Pages of the map and of the table of open blocks programmed, among `flash.programs.map`",
         |run| count(is_logged(run), run.counts().map_programs - run.counts().waiting_map_programs);
     "power.trim_pages", Integer, "pages", "neither `ftl.recovery = \"scan\"` nor `\"summary\"` with `ftl.kind = \"page\"`",
-        "Pages programmed that say what is trimmed. They are among `flash.programs.map`",
+        "Trim pages programmed, among `flash.programs.map`",
         |run| count(has_trim_pages(run), run.counts().waiting_map_programs);
     "power.log_blocks", Integer, "blocks a plane", "`ftl.recovery` is not `checkpoint`",
         "Blocks of each plane set aside for the map and its journal",
         |run| count(is_logged(run), log(run).blocks_per_plane);
     "power.log_ram_bytes", Integer, "bytes", "`ftl.recovery` is not `checkpoint`",
-        "RAM for changes not written yet, and for where the pages of the map are",
+        "RAM for unwritten changes and the places of the map's pages",
         |run| count(is_logged(run), log(run).ram_bytes);
     "power.summary_pages", Integer, "pages a block", "`ftl.recovery` is not `summary`",
-        "Pages of each block that hold no data, because they list what the others hold. Their programs are among `flash.programs.map`",
+        "Pages of each block that list the contents of the others; programs among `flash.programs.map`",
         |run| {
             let Geometry { pages_per_block, page_bytes, .. } = run.geometry;
             let recovery = run.config.ftl.shared.recovery;
             count(recovery == Recovery::Summary, u64::from(recovery.summary_pages(pages_per_block, page_bytes)))
         };
     "power.torn_programs", Integer, "commands", "`ftl.recovery = \"off\"`",
-        "Programs and copies that were under way when the power was cut",
+        "Programs and copies under way at a cut",
         |run| of(run, run.power.torn[0]);
     "power.torn_erases", Integer, "commands", "`ftl.recovery = \"off\"`",
-        "Erases that were under way when the power was cut",
+        "Erases under way at a cut",
         |run| of(run, run.power.torn[1]);
     "power.unreadable_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages that failed their code when the device recovered, at each recovery",
+        "Pages that failed their code, at each recovery",
         |run| of(run, run.power.found.unreadable_pages);
     "power.abandoned_blocks", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
-        "Blocks with pages left to write that are not written further, at each recovery",
+        "Blocks with blank pages that are not written further, at each recovery",
         |run| of_built_in(run, run.power.found.abandoned_blocks);
     "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages copied before the host was served: those whose program nothing proves to have ended, and what a layer merges",
+        "Pages copied before the host was served: those that may be unfinished, and those of merges",
         |run| of(run, run.power.found.moved_pages);
     "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
-        "Free blocks erased before their first page was written, because nothing proves that they are erased",
+        "Blank blocks erased again before their first page was written",
         |run| of_built_in(run, run.counts().erases_again);
     "power.failed_requests", Integer, "requests", "`ftl.recovery = \"off\"`",
-        "Requests that failed because they were in flight",
+        "Requests in flight that failed",
         |run| of(run, run.power.failed_requests);
     "power.broken_promises", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages that returned, after a cut of the whole run, neither the version that was promised nor a newer one. With `run.check = \"integrity\"` every stored page is looked at, and one such page ends the run with status 1",
+        "Pages that returned neither the promised version nor a newer one after a cut. With `run.check = \"integrity\"` every stored page is read, and one such page ends the run with status 1",
         |run| of(run, run.power.broken_promises);
 }
 

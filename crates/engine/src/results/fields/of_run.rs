@@ -20,13 +20,13 @@ fields! {
         "Version of the engine",
         |_| json!(env!("CARGO_PKG_VERSION"));
     "preset", Text, "", "the spec starts from none",
-        "Name of the preset that the spec starts from. It says where `config` comes from; the result depends on `config` alone",
+        "Name of the preset that the spec starts from; the result depends on `config` alone",
         |_| Value::Null;
     "config.*", Table, "as in the spec", "a key that is absent unless given, and was not given",
-        "Every key of the resolved spec: the defaults, overridden by preset, file and `--set`. `pumice explain KEY` says what a key means; `pumice schema` lists them. The geometry stands here before scaling",
+        "Every [key](KEYS.md) of the resolved spec: the defaults, overridden by preset, file and `--set`; the geometry before scaling",
         |run| run.config.result_keys();
     "config_sha256", Text, "", "",
-        "SHA-256 of the resolved spec in its canonical form. Two runs with the same digest and the same `scale` give the same result; for a trace, the file must be the same too",
+        "SHA-256 of the resolved spec in its canonical form. The same digest, `scale` and trace file give the same result",
         |run| json!(run.config.digest());
     "seed", Integer, "", "",
         "Seed of every random stream",
@@ -41,7 +41,7 @@ fields! {
         "SHA-256 of the file or source that it comes from",
         |run| own_policy(run, |policy| json!(policy.0.sha256()));
     "policy.decides", List, "", "the run has no policy of the user's",
-        "What it decides, in this order: `victim`, `placement`, `suspend`, `wear_swap`. Keys that would decide the same have no effect",
+        "Its decisions, in this order: `victim`, `placement`, `suspend`, `wear_swap`. Keys of the same decisions have no effect",
         |run| own_policy(run, |policy| json!(policy.0.decides().names()));
     "plugin.name", Text, "", "`ftl.kind` names no plug-in",
         "Name of the user's own translation layer",
@@ -50,7 +50,7 @@ fields! {
         "SHA-256 of the shared object that it comes from",
         |run| own_layer(run, |layer| json!(layer.source.sha256()));
     "warnings", List, "", "never; empty if there is nothing to say",
-        "List of sentences that the user should read: scale below 1/16, a saturated run, changes that were made to a trace, keys that the user set and the run does not read (`KEY has no effect with …`)",
+        "Sentences for the user: scale below 1/16, a saturated run, changes made to a trace, keys that were set and are not read (`KEY has no effect with …`)",
         |run| json!(run.warnings);
     "workload.kind", Text, "", "",
         "The spec's `workload.kind`; of flows, each kind once",
@@ -83,28 +83,28 @@ fields! {
         "What the host can address",
         |run| json!(run.user_pages() * u64::from(run.geometry.page_bytes));
     "device.spare_over_raw", Number, "share", "",
-        "(pages − user pages) / pages. Can be a little above `ftl.over_provisioning`, because user capacity is whole logical blocks a plane",
+        "(pages − user pages) / pages; a little above `ftl.over_provisioning` where user capacity is whole logical blocks a plane",
         |run| ratio(run.spare_pages(), run.geometry.pages() as f64);
     "device.spare_over_user", Number, "share", "",
         "(pages − user pages) / user pages",
         |run| ratio(run.spare_pages(), run.user_pages() as f64);
     "utilisation.die", List, "share", "entries: no simulated time",
-        "List, one entry a die: time in which it was held by a command / simulated time. A die that waits for its channel is held",
+        "List, one entry a die: time in which it was held by a command, waits for its channel included / simulated time",
         |run| shares(run, &run.busy.0);
     "utilisation.channel", List, "share", "entries: no simulated time",
         "List, one entry a channel: time of transfers / simulated time",
         |run| shares(run, &run.busy.1);
     "utilisation.controller", Number, "share", "`controller.t_request_us` and `controller.t_command_us` are 0; untimed, or no simulated time",
-        "Time of the work that the cores of the controller began / (simulated time × `controller.cores`)",
+        "Work of the controller's cores / (simulated time × `controller.cores`)",
         |run| when(run.config.run.timed, || json!(run.host.cores_at_work()));
     "integrity.pages_checked", Integer, "pages", "",
-        "Pages whose tag (logical page and version) was compared: every data read, the source of every copy, and with `run.check = \"integrity\"` every stored page once more at the end",
+        "Pages whose tag was compared: every data read, the source of every copy, and with `run.check = \"integrity\"` every stored page at the end",
         |run| json!(run.checked().pages_checked);
     "integrity.corrupt_pages", Integer, "pages", "",
         "Distinct logical pages that returned corrupt data at least once",
         |run| json!(run.checked().corrupt_pages);
     "integrity.lost_pages", Integer, "pages", "",
-        "Logical pages that the read-back did not find in their newest version. 0 without a read-back",
+        "Logical pages that the read-back did not find in their newest version",
         |run| json!(run.host.lost_pages);
     "run.requests", Integer, "requests", "",
         "Measured requests of every kind",
@@ -113,7 +113,7 @@ fields! {
         "Page reads, programs and erases, block and partial; a copy is two, a spare search one",
         |run| json!(run.counts().flash_commands());
     "run.bytes_per_page", Number, "bytes", "",
-        "Memory of array, FTL and oracle divided by the pages of the device, counted as if every page had been touched; tables of U-blocks as far as they were in use",
+        "Memory of array, FTL and oracle / pages of the device, as if every page had been touched; tables of U-blocks in use",
         |run| json!(run.state_bytes_per_page());
     "run.wall_s", Number, "s", "",
         "Wall-clock time of the simulation, start-up included",
@@ -124,29 +124,29 @@ fields! {
     "run.flash_commands_per_s", Number, "commands/s", "",
         "`run.flash_commands` / `run.wall_s`",
         |_| Value::Null;
-    "run.peak_rss_mib", Number, "MiB", "the system does not tell (it is read from Linux' `/proc`)",
-        "Largest resident memory that the process has had so far, earlier runs in it included",
+    "run.peak_rss_mib", Number, "MiB", "unknown (read from Linux' `/proc`)",
+        "Largest resident memory of the process so far",
         |_| Value::Null;
     "run.aged_device", Text, "", "the device is not aged, or every run ages its own",
-        "Where the aged device came from: `aged` (this run aged it), `memory` (another run of the process did), `file` (a snapshot). No other field depends on it",
+        "Source of the aged device: `aged` (this run aged it), `memory` (another run of the process did), `file` (a snapshot)",
         |_| Value::Null;
     "run.snapshot_faults", List, "", "no snapshots are used",
-        "List of texts: snapshots that were refused or could not be written, and why",
+        "Snapshots that were refused or could not be written, and why",
         |_| Value::Null;
     "until.wanted", Text, "", "`run.until` is absent",
-        "What the run had to know before it ended, and the half-width of the 95 % confidence interval in percent",
+        "The target: quantity, and half-width of the 95 % confidence interval in percent",
         |run| until(run, |report| json!(report.until.to_string()));
     "until.outcome", Text, "", "`run.until` is absent",
         "`reached`, or `not-reached` if the requests ended first",
         |run| until(run, |report| json!(report.outcome()));
     "until.requests", Integer, "requests", "`run.until` is absent",
-        "Measured requests that were done when the run decided to end, or in whole batches when the requests ended. Requests in flight then are finished and measured as well, so `run.requests` is a little larger",
+        "Measured requests done when the run decided to end, or in whole batches; `run.requests` has those in flight too",
         |run| until(run, |report| json!(report.requests));
     "until.batches", Integer, "", "`run.until` is absent",
-        "Batches that these requests were cut into",
+        "Batches of these requests",
         |run| until(run, |report| json!(report.batches));
     "until.batch_requests", Integer, "requests", "`run.until` is absent",
-        "Fewest requests of a batch; those that are done at the same time as the last one are in it as well",
+        "Fewest requests of a batch",
         |run| until(run, |report| json!(report.batch_requests));
     "until.half_width", Number, "share of the value", "`run.until` is absent, or there are too few requests for an interval",
         "Widest half-width of the 95 % confidence intervals of `until.quantities`",
@@ -155,10 +155,10 @@ fields! {
         "List, one entry a quantity: `of` (`write_amplification`, `read_latency_us`, `write_latency_us`), `value` over the batches, `half_width` of its 95 % confidence interval as a share of the value, `correlation` of neighbouring batches, `state` (`known`, `wide`: the interval is too wide, `correlated`: the correlation is above 0.3, `no-erases`: parts of the run erased no block, `too-few`: too few requests)",
         |run| until(run, StoppingReport::quantities);
     "time_series", List, "", "`output.time_series_s` is absent",
-        "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
+        "List of windows of `output.time_series_s` seconds, in order, without empty ones",
         |run| run.host.series.as_ref().map_or(Value::Null, TimeSeries::document);
     "write_series", List, "", "`output.write_series` is absent",
-        "List of windows of `output.write_series` user capacities of host data, in order: what was programmed and erased while the host wrote them",
+        "List of windows of `output.write_series` user capacities of host data, in order",
         |run| run.controller.tally.series();
 }
 

@@ -10,26 +10,26 @@ use super::{
 fact_fields! {
     pub const FIELDS:
     "generators", "workload.requests", Integer, "requests", "",
-        "Length of the workload after scaling. `run.max_requests` may stop the run earlier";
+        "Length of the workload after scaling";
     "generators", "workload.access", Text, "", "",
         "`sequential`, `uniform`, `zipf` or `hot-cold`";
-    "generators", "workload.zipf_theta", Number, "", "the field is there for `zipf` alone",
+    "generators", "workload.zipf_theta", Number, "", "absent but for `zipf`",
         "Exponent of Zipf's law";
-    "generators", "workload.hot_space", Number, "share of the footprint", "the field is there for `hot-cold` alone",
+    "generators", "workload.hot_space", Number, "share of the footprint", "absent but for `hot-cold`",
         "Hot part";
-    "generators", "workload.hot_share", Number, "share of requests", "the field is there for `hot-cold` alone",
+    "generators", "workload.hot_share", Number, "share of requests", "absent but for `hot-cold`",
         "Requests to the hot part";
-    "generators", "workload.request_bytes", Integer, "bytes", "the field is absent if sizes are mixed",
+    "generators", "workload.request_bytes", Integer, "bytes", "absent if sizes are mixed",
         "Size of every request";
-    "generators", "workload.request_sizes", Text, "bytes", "the field is there for mixed sizes alone",
+    "generators", "workload.request_sizes", Text, "bytes", "absent but for mixed sizes",
         "Sizes and their shares, `size:share,…`";
     "generators", "workload.read_fraction", Number, "share", "",
         "Chance that a request is a read";
     "generators", "workload.trim_fraction", Number, "share", "",
         "Chance that a request is a trim";
-    "generators", "workload.flush_every", Integer, "requests", "the field is absent without flushes",
+    "generators", "workload.flush_every", Integer, "requests", "absent without flushes",
         "Requests between two flushes";
-    "generators", "workload.fua_fraction", Number, "share", "the field is absent without such writes",
+    "generators", "workload.fua_fraction", Number, "share", "absent without such writes",
         "Chance that a write has force unit access";
     "generators", "workload.footprint", Number, "share of user capacity", "",
         "Part of the address space that is used, from its start";
@@ -37,7 +37,7 @@ fact_fields! {
         "The same in bytes, rounded down to whole requests";
     "generators", "workload.arrival", Text, "", "",
         "`poisson`, `fixed` or `bursty`";
-    "generators", "workload.interarrival_cv", Number, "", "the field is there for `bursty` alone",
+    "generators", "workload.interarrival_cv", Number, "", "absent but for `bursty`",
         "Coefficient of variation of the inter-arrival times";
     "generators", "workload.mean_interarrival_us", Number, "us", "",
         "Mean time between requests after scaling";
@@ -52,7 +52,7 @@ fact_fields! {
     "file systems", "workload.cluster_bytes", Integer, "bytes", "",
         "Size of a cluster";
     "file systems", "workload.pages_written_2k", Integer, "pages of 2 KiB", "",
-        "Pages that the requests of the run wrote, each counted as often as it was written. A run that `run.until` ends has read up to 24 requests more, and they are counted";
+        "Pages that the requests wrote, counted each time; with `run.until` of up to 24 requests more";
     "file systems", "workload.published_pages_written_2k", Integer, "pages of 2 KiB", "",
         "The paper's number, before scaling";
     "file systems", "workload.fat_flush_kib", Integer, "KiB", "",
@@ -105,8 +105,8 @@ fact_fields! {
         "The file, as given";
     "traces", "workload.format", Text, "", "",
         "The format's name, see [WORKLOADS.md](WORKLOADS.md); or `parquet`, `arrow` or `table`";
-    "traces", "workload.columns", Text, "", "the field is absent where the format says it",
-        "Which column is what, as `workload.columns` would give it: of delimited text, Parquet, Arrow and tables";
+    "traces", "workload.columns", Text, "", "absent where the format has fixed columns",
+        "The columns, as in `workload.columns`: of delimited text, Parquet, Arrow and tables";
     "traces", "workload.compression", Text, "", "",
         "`none`, `gzip`, `zstd` or `xz`";
     "traces", "workload.volume", Text, "", "",
@@ -115,6 +115,6 @@ fact_fields! {
         "`overlay`, `separate` or the one volume replayed";
     "traces", "workload.volumes_seen", Integer, "", "",
         "Distinct volumes in the part of the file that was read";
-    "traces", "workload.sha256", Text, "", "the field is absent if the file was not read to its end (`run.max_requests`)",
+    "traces", "workload.sha256", Text, "", "absent if the file was not read to its end",
         "SHA-256 of the file's bytes; of a table in memory, of its requests as text";
 }

@@ -21,7 +21,7 @@ fields! {
         "Pages from the start of a zone to that of the next",
         |run| of_zones(run, |zones| json!(zones.size));
     "zones.states.empty", Integer, "zones", "as `zones.count`",
-        "Zones that are empty at the end of the run; so with the other states",
+        "Zones that are empty",
         |run| of_zones(run, |zones| json!(zones.states[0]));
     "zones.states.implicitly_opened", Integer, "zones", "as `zones.count`",
         "Zones opened by a write",
@@ -45,7 +45,7 @@ fields! {
         "Empty zones to which the host began to write",
         |run| of_zones(run, |zones| json!(zones.counters.opened));
     "zones.closed_by_controller", Integer, "zones", "as `zones.count`",
-        "Implicitly opened zones that the controller closed because `ftl.zns.max_open` were open",
+        "Implicitly opened zones that the controller closed to open others",
         |run| of_zones(run, |zones| json!(zones.counters.closed_by_controller));
     "zones.resets", Integer, "commands", "as `zones.count`",
         "Reset Zone commands",
@@ -54,13 +54,13 @@ fields! {
         "Finish Zone commands for zones that were not full",
         |run| of_zones(run, |zones| json!(zones.counters.finishes));
     "zones.unwritten_pages", Integer, "pages", "as `zones.count`",
-        "Pages of finished zones that the host had not written; those that the device filled are `flash.programs.padding`",
+        "Pages of finished zones that the host had not written",
         |run| of_zones(run, |zones| json!(zones.counters.unwritten_pages));
     "zones.refused_requests", Integer, "requests", "`ftl.zns.interface` is not `zones`",
-        "Requests that a zone refused; they count as nothing else",
+        "Requests that a zone refused, counted nowhere else",
         |run| refused(run, |refused| json!(refused.iter().sum::<u64>()));
     "zones.errors", List, "", "`ftl.zns.interface` is not `zones`",
-        "List, one entry a status with which zones refused requests: `error` as the standard names it, and `requests`",
+        "List, one entry a status of refused requests: `error` as in the standard, and `requests`",
         |run| refused(run, errors);
     "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no reset that erases at once",
         "Time from a Reset Zone that erases at once until its last erase has ended",
@@ -84,19 +84,19 @@ fields! {
         "Erase units of zones that were reset, erased on idle dies",
         |run| of_zones(run, |zones| json!(zones.counters.erased_when_idle));
     "zones.urgent_cleanings", Integer, "zones", "as `zones.count`",
-        "Times that the host cleaned a zone to its end before it could write, because no empty zone was left to spare",
+        "Zones that the host cleaned to the end before a write, for want of empty ones",
         |run| of_zones(run, |zones| json!(zones.counters.urgent));
     "zones.moved_pages", Integer, "pages", "as `zones.count`",
         "Pages that the host moved from one zone to another",
         |run| of_zones(run, |zones| json!(zones.counters.moved_pages));
     "zones.relocated_pages", Integer, "pages", "as `zones.count`",
-        "Pages that the device moved because an erase beside them would have disturbed them beyond tolerance",
+        "Pages that the device moved to save them from disturb",
         |run| of_zones(run, |zones| json!(zones.counters.relocated_pages));
     "zones.write_amplification.host", Number, "", "as `zones.count`, or no page was written",
-        "Pages that the host writes to zones, those moved included / pages of its users",
+        "Pages that the host writes to zones, moves included / pages of its users",
         |run| of_zones(run, |zones| ratio(written(zones), zones.counters.user_pages as f64));
     "zones.write_amplification.device", Number, "", "as `zones.count`, or no page was written",
-        "Pages that the device programs / pages that the host writes to zones. The product of both is `write_amplification`",
+        "Pages that the device programs / pages that the host writes to zones",
         |run| of_zones(run, |zones| ratio(run.counts().programs() as f64, written(zones)));
 }
 

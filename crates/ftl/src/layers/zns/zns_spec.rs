@@ -30,37 +30,37 @@ keys! {
     /// Keys of zones alone.
     pub struct ZnsKeys in "ftl.zns" {
         interface: ZoneInterface = "\"log\"", ANY, "", CHOSEN, When::Always,
-            "zns: whose addresses requests have. log: those of a log that the host keeps on the zones, so that every workload runs. zones: those of the zones, laid end to end without gaps: the host writes each from its start to its end, appends, finishes and resets; what a zone refuses is counted.";
+            "zns: the addresses of requests. log: those of a log that the host keeps on the zones, so that every workload runs. zones: those of the zones, laid end to end without gaps: the host writes each from its start, appends, finishes and resets; refusals are counted.";
         zone_planes: Option<u32> = "", int(1, COUNT_MAX), "planes", "all planes of the device", When::Always,
-            "zns: planes that a zone is striped over, a divisor of the device's. At a scale at which they do not divide the planes that are left, the largest number that divides both.";
+            "zns: planes that a zone is striped over, a divisor of the device's; at a scale, the largest number that also divides the planes left.";
         unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
-            "zns: the erase units that zones consist of; a part of a block needs the partial_erase.unit of its name. block: blocks. partial-block: leaves of partial blocks; each plane keeps one block to which leaves are moved that an erase beside them would disturb beyond tolerance. sub-block: physical sub-blocks.";
+            "zns: the erase units of zones; a part of a block needs the partial_erase.unit of its name. block: blocks. partial-block: leaves of partial blocks; each plane keeps a block for leaves that would be disturbed beyond tolerance. sub-block: physical sub-blocks.";
         units_per_plane: u32 = "1", int(1, COUNT_MAX), "erase units", CHOSEN, When::Always,
-            "zns: erase units of each of its planes that a zone consists of: a divisor or a multiple of those of a block. The zone's capacity is their pages.";
+            "zns: erase units that a zone takes of each of its planes: a divisor or a multiple of those of a block.";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
-            "zns: logical blocks from the start of a zone to that of the next, at least its capacity. What lies beyond the capacity cannot be written.";
+            "zns: distance from the start of a zone to that of the next, at least its capacity; the rest cannot be written.";
         mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
-            "zns: which erase units a zone consists of. fixed: always the same. on-demand: those of each plane that no zone has needed for longest, when the zone is first written; units that are blank when a zone is finished go back (SilentZNS, with finish = \"pad-units\").";
+            "zns: the erase units of a zone. fixed: always the same. on-demand: the least recently used ones of each plane, taken when the zone is first written; units that are blank at a finish go back (SilentZNS, with finish = \"pad-units\").";
         max_open: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
-            "zns: most zones open at once (maximum open resources), at most max_active. The controller closes an implicitly opened zone where a further one is opened.";
+            "zns: most zones open at once (maximum open resources), at most max_active. The controller closes an implicitly opened zone to open another.";
         max_active: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
             "zns: most zones open or closed at once (maximum active resources).";
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
-            "zns: when the units of a zone that was reset are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, and those left when the zone is next written.";
+            "zns: when the units of a reset zone are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, the rest when the zone is next written.";
         reset_erases: ResetErases = "\"together\"", ANY, "", CHOSEN, OF_ZONES,
-            "zns: how the erases of a zone that the host resets follow one another, with reset = \"at-once\". together: on all dies at once. in-turn: one die after the other. alone: in turn, and meanwhile no page of the write buffer begins to be programmed.";
+            "zns: the order of a reset's erases, with reset = \"at-once\". together: on all dies at once. in-turn: one die after the other. alone: in turn, and meanwhile no page of the write buffer begins to be programmed.";
         finish_depth: Option<u32> = "", int(1, COUNT_MAX), "pages", "all pages at once", OF_ZONES,
-            "zns: pages that a finish programs at one time; the next follows when one is done, so that writes come between.";
+            "zns: pages that a finish programs at one time, so that writes come between.";
         finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
-            "zns: the host finishes a zone when it has written this share of its capacity, at least one page. 1: it writes every zone to its end.";
+            "zns: the host finishes a zone when it has written this share of its capacity, at least one page.";
         finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
-            "zns: what the device programs when a zone is finished that is not full. pad: all pages that were not written. pad-units: those of the erase units that hold something. leave: none.";
+            "zns: what the device programs when a zone is finished early. pad: all unwritten pages. pad-units: those of erase units that hold something. leave: none.";
         streams: u32 = "2", int(1, STREAMS_MAX), "zones", CHOSEN, OF_LOG,
-            "zns: streams of the host's log, each with a zone of its own, at most max_active. What its users write goes to the first; data that cleaning moves goes to the stream behind the one that it comes from, so that data lies with data that has lived as long.";
+            "zns: streams of the host's log, each with a zone of its own, at most max_active. Users write to the first; cleaning moves data to the next stream, so that data of one age lies together.";
         cleaning: ZoneVictim = "\"greedy\"", ANY, "", CHOSEN, OF_LOG,
             "zns: which full zone the host cleans. greedy: the one with the fewest valid pages. cost-benefit: the one with the largest (1 - u) * age / (1 + u), u the share of valid pages.";
         pace: CleaningPace = "\"paced\"", ANY, "", CHOSEN, OF_LOG,
-            "zns: how fast the host cleans once few zones are empty (ftl.gc_free_threshold). paced: with each page written, as many pages as win room for one. whole-zone: a whole zone before the page that is written.";
+            "zns: how fast the host cleans once few zones are empty (ftl.gc_free_threshold). paced: with each page written, as many pages as win room for one. whole-zone: a whole zone before the page.";
     }
 }
 
