@@ -369,7 +369,7 @@ fn as_a_share(key: &Key, found: &str) -> Option<String> {
     let is_share = key.unit.starts_with("share") || key.unit.starts_with("spare");
     let share = percent / 100.0;
     key.accept(key::Value::Float(share)).filter(|_| is_share)?;
-    Some(format!("{percent} % are {share}"))
+    Some(format!("{percent} % is {share}"))
 }
 
 /// The number that a text holds for a key that takes numbers, with or without a unit, as a spec writes it.

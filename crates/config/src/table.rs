@@ -115,7 +115,7 @@ impl KeyTable {
     fn instead_of(&self, path: &str) -> String {
         let nearest = || self.nearest(path).unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
         let elsewhere = || synonyms::instead_of(path).filter(|_| !self.is_name(path));
-        retired::key_of_value(&self.rows, path).or_else(elsewhere).unwrap_or_else(nearest)
+        elsewhere().or_else(|| retired::key_of_value(&self.rows, path)).unwrap_or_else(nearest)
     }
 
     /// Whether a path ends like a key: the name is right, and the section is missing or wrong.

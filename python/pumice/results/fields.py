@@ -112,8 +112,9 @@ def _rows(listed: Sequence[Field]) -> list[str]:
         first, *others = group
         parent = first.path.rpartition(".")[0]
         names = f"`{parent}.{{{','.join(map(_name, [first, *others]))}}}`" if others else f"`{first.path}`"
-        null = "" if first.null_when == "never" else " as above" if first.null_when == above else f" {first.null_when}"
-        above = first.null_when
+        is_above = first.null_when in (above, "as above")
+        null = "" if first.null_when == "never" else " ″" if is_above else f" {first.null_when}"
+        above = above if is_above else first.null_when
         for one in others:
             if one.null_when != first.null_when and not one.null_when.startswith("as "):
                 null += f"; `.{_name(one)}`: {one.null_when}"

@@ -23,15 +23,18 @@ PAGE, SPEC_SCHEMA, SWEEP_SCHEMA = "docs/KEYS.md", "docs/schema/spec.schema.json"
 
 _INTRODUCTION = (
     "# Keys of a spec\n\n"
-    "Every key that a spec can set, section by section. `pumice explain KEY` says the same of one key,"
-    " `pumice explain --search WORD` looks for words. This page is written by `make generated` from the engine's"
-    " table of keys; a test compares them.\n\n"
+    "Every key that a spec can set, section by section, as `pumice explain KEY` shows it; `explain --search WORD` finds"
+    " words. Written by `make generated` from the engine's table of keys; a test compares them.\n\n"
     "A default comes from the source in italics; one without a source is chosen. A key without a default is absent"
-    " unless it is given; then the words in italics say what holds.\n"
+    " unless it is given; then the words in italics say what holds. `explain` shows upper limits that are left out"
+    " here, because they only guard the arithmetic.\n"
 )
 
 #: A range of numbers as the engine words it.
 _RANGE = re.compile(r"^a (whole )?number from (.+ to .+)$")
+
+#: A range whose upper limit only guards the arithmetic.
+_UNBOUNDED = re.compile(r"^(\S+) to (\d{9,}|2\^63 - 1)\b")
 
 #: The list of flows of a spec. Keys of a flow carry its number: `workload.flow[0].kind`.
 FLOW = "workload.flow"
@@ -203,7 +206,9 @@ def _entry(key: Key) -> list[str]:
 
     Ranges and choices stand without their kind. Choices that the meaning explains one by one are not repeated."""
     default = "" if key.default is None else f"`{value_text(key.default)}`"
-    allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] else ""), key.allowed)
+    shows_whole = isinstance(key.default, int)
+    allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] and not shows_whole else ""), key.allowed)
+    allowed = _UNBOUNDED.sub(r"from \1", allowed)
     choices = re.findall(r'"([^"]+)"', allowed) if "|" in allowed else []
     if choices and all(re.search(rf"(?<![\w-]){re.escape(one)}( \([^)]*\))?:", key.text) for one in choices):
         allowed = ""

@@ -37,12 +37,12 @@ fn t042_hints_know_sections_keys_outside_them_and_capitals_and_are_left_out_wher
 #[test]
 fn other_names_that_people_type_are_told_what_to_write() {
     let cases = [
-        ("ftl.kind", "page-mapping", "\"page-mapping\" is \"page\" here"),
-        ("ftl.kind", "M_Merge", "\"m-merge\" is \"nftl\" or \"superblock-pen\" with ftl.merge = \"m-merge\""),
+        ("ftl.kind", "page-mapping", "here it is \"page\""),
+        ("ftl.kind", "M_Merge", "here it is \"nftl\" or \"superblock-pen\" with ftl.merge = \"m-merge\""),
         ("ftl.gc_policy", "cost_benefit", "nearest: \"cost-benefit\""),
         ("erase.scheme", "aero_cons", "nearest: \"aero-cons\""),
         ("host.mode", "closed", "nearest: \"closed-loop\""),
-        ("workload.kind", "random", "\"random\" is \"uniform\" with workload.read_fraction here"),
+        ("workload.kind", "random", "here it is \"uniform\" with workload.read_fraction"),
     ];
     for (path, value, hint) in cases {
         error(&with_set(path, value), &["--set", path, hint]);
@@ -101,6 +101,7 @@ const TYPED_ELSEWHERE: &[(&str, &str)] = &[
     ("ftl.op", "'ftl.spare_over_user'"),
     ("block_pages", "'geometry.pages_per_block'"),
     ("geometry.pages", "'geometry.pages_per_block'"),
+    ("pages", "'geometry.pages_per_block'"),
     ("geometry.blocks", "'geometry.blocks_per_plane'"),
     ("channel_count", "'geometry.channels'"),
     ("chips", "'geometry.chips_per_channel'"),
@@ -200,8 +201,8 @@ fn t059_microseconds_that_were_meant_as_seconds_are_refused() {
 
 #[test]
 fn t059_a_percentage_is_told_its_share() {
-    error(&with_set("ftl.over_provisioning", "7"), &["ftl.over_provisioning = 7 is not allowed", "; 7 % are 0.07"]);
-    error(&with_set("workload.read_fraction", "70"), &["; 70 % are 0.7"]);
+    error(&with_set("ftl.over_provisioning", "7"), &["ftl.over_provisioning = 7 is not allowed", "; 7 % is 0.07"]);
+    error(&with_set("workload.read_fraction", "70"), &["; 70 % is 0.7"]);
 }
 
 #[test]
