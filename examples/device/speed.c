@@ -62,5 +62,7 @@ int main(int argc, char **argv)
     begun = cpu_seconds();
     check(pumice_device_fork(drive, &copy));
     printf("fork: %.1f ms of CPU time\n", 1e3 * (cpu_seconds() - begun));
+    check(pumice_device_close(copy));
+    check(pumice_device_close(drive));
     return 0;
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from pumice import _engine
 from pumice._engine import DeviceRefusal
 from pumice.results.result import KINDS, Result
+from pumice.runs.snapshots import key_file
 from pumice.runs.spec import Spec, check_spec
 
 __all__ = ["Completions", "Device", "DeviceRefusal"]
@@ -146,16 +148,10 @@ class Device:
         Raises:
             DeviceRefusal: for the first request that is refused; its text says which. Those before it are taken.
         """
-        when = np.atleast_1d(_column("at_ns", at_ns, np.uint64))
-        given = [("kind", kind, np.uint8), ("offset_bytes", offset_bytes, np.uint64), ("bytes", bytes, np.uint32),
-                 ("fua", fua, np.uint8), ("stream", stream, np.uint8), ("flow", flow, np.uint8)]  # fmt: skip
-        try:
-            kinds, offsets, sizes, fuas, streams, flows = (
-                np.broadcast_to(_column(name, values, kind_), when.shape).tobytes() for name, values, kind_ in given
-            )
-        except ValueError as error:
-            raise DeviceRefusal(f"columns: {error}") from None
-        return self._device.submit_many((when.tobytes(), kinds), (offsets, sizes), (fuas, streams, flows))
+        when = _column("at_ns", at_ns, np.uint64), _column("kind", kind, np.uint8)
+        place = _column("offset_bytes", offset_bytes, np.uint64), _column("bytes", bytes, np.uint32)
+        hints = _column("fua", fua, np.uint8), _column("stream", stream, np.uint8), _column("flow", flow, np.uint8)
+        return self._device.submit_many(when, place, hints)
 
     def next_event(self) -> int | None:
         """When something happens next that may complete a request; None if nothing will before the next request."""
@@ -169,16 +165,13 @@ class Device:
             wanted: completions at which time stops before that.
         """
         try:
-            self._device.advance(to, wanted)
+            return _completions(self._device.advance(to, wanted))
         except OverflowError as error:
             raise DeviceRefusal(f"a number is out of range: {error}") from None
-        return self.take_completions()
 
     def take_completions(self) -> Completions:
         """What is done and was not returned yet."""
-        *wide, statuses = self._device.take_completions()
-        ids, times, offsets = (np.frombuffer(column, "<u8") for column in wide)
-        return Completions(ids, times, offsets, np.frombuffer(statuses, np.uint8))
+        return _completions(self._device.take_completions())
 
     def cut(self, now: int) -> None:
         """Cuts the power. What is not done yet completes with status 1. Needs `ftl.recovery`."""
@@ -194,6 +187,22 @@ class Device:
         copy._device = self._device.fork()
         return copy
 
+    def snapshot(self, path: Path | str) -> None:
+        """Writes the drive, in which nothing is under way, to a file: what it holds and its wear, not its clock, and
+        nothing that was measured. The file is sealed with your key, as `pumice snapshot` seals its own."""
+        self._device.snapshot(Path(path), key_file())
+
+    @classmethod
+    def open_snapshot(cls, spec: Spec, path: Path | str) -> Device:
+        """A drive of this spec as it was when `snapshot` wrote it. Its clock begins at 0, and so does its result.
+
+        Raises:
+            DeviceRefusal: the file is no such drive, is damaged, or was written with another key or build.
+        """
+        drive = object.__new__(cls)
+        drive._device = _engine.Device.open_snapshot(check_spec(spec).request(), Path(path), key_file())
+        return drive
+
     def result(self) -> Result:
         """The result so far; the drive goes on."""
         return _result(self._device.result())
@@ -208,12 +217,23 @@ def _result(text: str) -> Result:
     return Result(document)
 
 
-def _column(name: str, values: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
-    """Values as whole numbers of a kind; nothing is rounded or wrapped around."""
+def _completions(columns: list[bytes]) -> Completions:
+    ids, times, offsets, statuses = columns
+    wide = np.dtype("<u8")
+    return Completions(
+        np.frombuffer(ids, wide), np.frombuffer(times, wide), np.frombuffer(offsets, wide),
+        np.frombuffer(statuses, np.uint8),
+    )  # fmt: skip
+
+
+def _column(name: str, values: npt.ArrayLike, kind: Any) -> bytes:
+    """Values as the bytes of whole numbers of a kind; nothing is rounded or wrapped around."""
     found = np.asarray(values)
-    if found.dtype.kind not in "biu":
-        raise DeviceRefusal(f"{name}: {found.dtype} values; allowed: whole numbers")
-    limits = np.iinfo(kind)
-    if found.size and (int(found.min()) < limits.min or int(found.max()) > limits.max):
-        raise DeviceRefusal(f"{name}: values from {found.min()} to {found.max()}; allowed: 0 to {limits.max}")
-    return found.astype(kind)
+    if found.dtype != kind:
+        if found.dtype.kind not in "biu":
+            raise DeviceRefusal(f"{name}: {found.dtype} values; allowed: whole numbers")
+        limits = np.iinfo(kind)
+        if found.size and (int(found.min()) < limits.min or int(found.max()) > limits.max):
+            raise DeviceRefusal(f"{name}: values from {found.min()} to {found.max()}; allowed: 0 to {limits.max}")
+        found = found.astype(kind)
+    return found.tobytes()

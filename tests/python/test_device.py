@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,3 +114,21 @@ def test_a_spec_that_needs_a_run_is_refused() -> None:
         pumice.Device(SPEC.with_(run={"until": "steady"}))
     with pytest.raises(pumice.SpecError, match="no_such"):
         pumice.Device(SPEC.with_(ftl={"no_such": 1}))
+
+
+def test_a_drive_in_a_file_goes_on_as_its_fork_does(tmp_path: Path) -> None:
+    drive = pumice.Device(SPEC)
+    drive.submit_many(np.zeros(64, int), 1, np.arange(64) * 4096, 4096)
+    with pytest.raises(pumice.DeviceRefusal, match="under way"):
+        drive.snapshot(tmp_path / "drive.snap")
+    drive.advance(None)
+    drive.snapshot(tmp_path / "drive.snap")
+    fork, opened = drive.fork(), pumice.Device.open_snapshot(SPEC, tmp_path / "drive.snap")
+    assert opened.now == 0
+    for each in (fork, opened):
+        each.submit_many(np.full(64, each.now), 0, np.arange(64) * 4096, 4096)
+    base = fork.now
+    assert (fork.advance(None).at_ns - base == opened.advance(None).at_ns).all()
+    assert opened.finish().value("integrity.lost_pages") in (0, None)
+    with pytest.raises(pumice.DeviceRefusal, match="another spec"):
+        pumice.Device.open_snapshot(SPEC.with_(seed=2), tmp_path / "drive.snap")

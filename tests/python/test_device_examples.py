@@ -31,7 +31,7 @@ def loaded(name: str) -> ModuleType:
 
 
 def built(name: str, prefix: Path, out: Path, *library: str) -> Path:
-    """An example in C or C++, without a warning."""
+    """An example in C or C++, without a warning. `library`: flags of the compiler, and what the example is linked with."""
     source, program = EXAMPLES / name, out / Path(name).stem
     compiler, standard = {
         ".c": (os.environ.get("CC", "cc"), "-std=c99"),
@@ -92,6 +92,31 @@ def test_the_port_in_cpp_retries_and_answers_all_requests(chip_prefix: Path, sha
     reads, writes, retries, _ = (float(number) for number in found.groups())
     assert writes > reads > 49
     assert retries > 100
+
+
+@pytest.fixture(scope="session")
+def sanitizers(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Flags that let a program find its own errors of memory, undefined behaviour and leaks."""
+    flags = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    leaks = tmp_path_factory.mktemp("leaks") / "leaks.c"
+    leaks.write_text("#include <stdlib.h>\nint main(void) { return malloc(8) == 0; }\n")
+    program = leaks.with_suffix("")
+    made = subprocess.run([os.environ.get("CC", "cc"), "-O0", *flags, "-o", program, leaks], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("the compiler has no sanitizers")
+    if subprocess.run([program], capture_output=True).returncode == 0:
+        pytest.skip("leaks are not found here")
+    return flags
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("histogram.c", []), ("port.cpp", []), ("speed.c", ["write", "64000"])])
+def test_sanitizers_find_nothing_in_the_examples(
+    name: str, arguments: list[str], chip_prefix: Path, shared: list[str], sanitizers: list[str], tmp_path: Path
+) -> None:
+    program = built(name, chip_prefix, tmp_path, *sanitizers, *shared)
+    ended = subprocess.run([program, *arguments], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout
 
 
 def test_two_hosts_share_a_drive_and_its_queue_builds() -> None:

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Version of this header: major << 16 | minor. A library serves headers of its own major version up to its minor one. */
-#define PUMICE_DEVICE_VERSION 0x00010000u
+#define PUMICE_DEVICE_VERSION 0x00010001u
 
 /* No instant: nothing will happen before the next request. As an end of time: until nothing happens any more. */
 #define PUMICE_DEVICE_NEVER UINT64_MAX
@@ -55,7 +55,8 @@ enum pumice_device_status {
     PUMICE_DEVICE_BUSY = 11,        /* another thread is calling the device */
     PUMICE_DEVICE_MISUSE = 12,      /* a call that means nothing, such as a null pointer */
     PUMICE_DEVICE_NO_ROOM = 13,     /* the text is longer than there is room for */
-    PUMICE_DEVICE_INTERNAL = 14     /* a fault of the library; the device can only be closed */
+    PUMICE_DEVICE_INTERNAL = 14,    /* a fault of the library; the device can only be closed */
+    PUMICE_DEVICE_SNAPSHOT = 15     /* a snapshot that cannot be written or read (since 1.1) */
 };
 
 /* What a request asks for. */
@@ -172,6 +173,15 @@ int pumice_device_restart(pumice_device device, uint64_t now_ns);
 
 /* Makes *copy an independent device in the same state, completions that wait included. On failure *copy is 0. */
 int pumice_device_fork(pumice_device device, pumice_device *copy);
+
+/*
+ * Writes a device in which nothing happens to a file, sealed with a key: any text, without which nobody can make such a
+ * file. What the device holds is in it, and its wear; not its clock, and nothing that was measured. Since 1.1.
+ */
+int pumice_device_snapshot(pumice_device device, const char *path, const char *key);
+
+/* Opens a device of the same spec and library as it was when it was written. Its clock begins at 0. Since 1.1. */
+int pumice_device_open_snapshot(const pumice_device_options *options, const char *path, const char *key, pumice_device *device);
 
 /* Ends the use of a device as a run ends: what is under way ends, what is buffered is programmed. Completions can still
  * be taken, and the result can be read. */

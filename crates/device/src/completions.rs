@@ -63,7 +63,13 @@ pub struct Completions {
 }
 
 impl Completions {
+    /// Ids given so far, which is the next one.
+    pub fn given(&self) -> u64 {
+        self.given
+    }
+
     /// The id of the request that is submitted next.
+    #[inline]
     pub fn expect(&mut self) -> u64 {
         self.given += 1;
         self.given - 1

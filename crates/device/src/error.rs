@@ -4,8 +4,9 @@ use std::fmt;
 
 use pumice_config::SpecError;
 use pumice_engine::SimError;
+use pumice_types::RequestKind;
 
-use crate::{DeviceRequest, LATEST};
+use crate::LATEST;
 
 /// A call that a device refuses. Every text is one line.
 #[derive(Debug)]
@@ -26,8 +27,12 @@ pub enum DeviceError {
     },
     /// A range that the device does not have, or a length that no request of its kind has.
     Range {
-        /// The request.
-        request: DeviceRequest,
+        /// The request's kind.
+        kind: RequestKind,
+        /// Its first byte.
+        offset_bytes: u64,
+        /// Its length.
+        bytes: u32,
         /// Bytes of the device.
         capacity: u64,
     },
@@ -48,6 +53,8 @@ pub enum DeviceError {
     Ended,
     /// A device that cannot be copied.
     Fork(String),
+    /// A snapshot that cannot be written or read.
+    Snapshot(String),
     /// The simulation ended in an error: a rule of the flash, a wrong belief.
     Simulation(String),
 }
@@ -62,13 +69,11 @@ impl fmt::Display for DeviceError {
             DeviceError::TooLate { at } => {
                 write!(f, "time {at} ns is later than 146 years; allowed: up to {LATEST} ns")
             }
-            DeviceError::Range { request, capacity } => write!(
+            DeviceError::Range { kind, offset_bytes, bytes, capacity } => write!(
                 f,
-                "{} of {} bytes at {}; allowed: 1 byte and more inside the {capacity} bytes of the device; 0 bytes of a flush, at 0, \
+                "{} of {bytes} bytes at {offset_bytes}; allowed: 1 byte and more inside the {capacity} bytes of the device; 0 bytes of a flush, at 0, \
                  and of a command to a zone that is no append",
-                request.kind.name(),
-                request.bytes,
-                request.offset_bytes
+                kind.name()
             ),
             DeviceError::NoZones => {
                 f.write_str("the device has no zones for its host; ftl.zns.interface = \"zones\" is needed")
@@ -79,7 +84,7 @@ impl fmt::Display for DeviceError {
             DeviceError::NoPower => f.write_str("the device has no power; restart it first"),
             DeviceError::HasPower => f.write_str("the device has power; only one that was cut is restarted"),
             DeviceError::Ended => f.write_str("the device has ended: its result was taken, or its simulation failed"),
-            DeviceError::Fork(text) | DeviceError::Simulation(text) => f.write_str(text),
+            DeviceError::Fork(text) | DeviceError::Snapshot(text) | DeviceError::Simulation(text) => f.write_str(text),
         }
     }
 }

@@ -36,6 +36,7 @@ pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
+pub use lookahead::Lookahead;
 pub use power::CutFlash;
 pub use pumice_ftl::ZoneError;
 pub use results::{Circumstances, FORMAT, Outcome};

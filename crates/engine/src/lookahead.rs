@@ -1,8 +1,7 @@
-//! Requests taken from the workload a few before they are due, so that what they touch can be on its way
-//! from memory meanwhile. No result depends on how many.
+//! Requests taken from their source a few before they are due, so that what they touch can be on its way from memory
+//! meanwhile. No result depends on how many.
 
 use pumice_types::{HostRequest, Time};
-use pumice_workload::{TraceError, WorkloadReader};
 
 use crate::observe::Observer;
 use crate::ssd::Ssd;
@@ -14,8 +13,8 @@ const REQUESTS: usize = 24;
 /// can be prefetched.
 const SOON: usize = 8;
 
-/// The next requests of a workload, the one that is submitted now in front.
-pub struct Lookahead {
+/// The next requests of a source that may end in an error, the one that is submitted now in front.
+pub struct Lookahead<E> {
     /// A ring: each is written in its place, and not moved.
     window: [HostRequest; REQUESTS],
     /// The place of the one in front.
@@ -26,13 +25,13 @@ pub struct Lookahead {
     is_front_returned: bool,
     /// Requests that may still be taken.
     left: u64,
-    /// The error that ended the workload, if one did. It is returned after the requests before it.
-    error: Option<TraceError>,
+    /// The error that ended the source, if one did. It is returned after the requests before it.
+    error: Option<E>,
 }
 
-impl Lookahead {
+impl<E> Lookahead<E> {
     /// Nothing taken yet, and no more than `max` ever will be.
-    pub fn new(max: Option<u64>) -> Lookahead {
+    pub fn new(max: Option<u64>) -> Lookahead<E> {
         let window = [HostRequest::flush(Time::ZERO); REQUESTS];
         Lookahead { window, front: 0, known: 0, is_front_returned: false, left: max.unwrap_or(u64::MAX), error: None }
     }
@@ -44,16 +43,17 @@ impl Lookahead {
         if place < REQUESTS { place } else { place - REQUESTS }
     }
 
-    /// The next request, `None` after the last. Prefetches on the device for the requests after it.
+    /// The next request, `None` after the last. Prefetches on the device for the requests after it. `take` puts what
+    /// comes next at its source into its place; `false`: nothing does any more.
     ///
     /// # Errors
-    /// The error that ended the workload, after all requests before it were returned.
+    /// The error that ended the source, after all requests before it were returned.
     #[inline]
     pub fn next<O: Observer>(
         &mut self,
-        workload: &mut WorkloadReader,
+        mut take: impl FnMut(&mut HostRequest) -> Result<bool, E>,
         ssd: &Ssd<O>,
-    ) -> Result<Option<&HostRequest>, TraceError> {
+    ) -> Result<Option<&HostRequest>, E> {
         if self.is_front_returned {
             self.front = self.place(1);
             self.known -= 1;
@@ -61,7 +61,7 @@ impl Lookahead {
         while self.known < REQUESTS && self.left > 0 {
             self.left -= 1;
             let place = self.place(self.known);
-            match workload.take_next(&mut self.window[place]) {
+            match take(&mut self.window[place]) {
                 Ok(true) => {
                     ssd.expect(&self.window[place]);
                     self.known += 1;

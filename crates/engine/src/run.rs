@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
 use pumice_ftl::Recovery;
 use pumice_types::{HostRequest, Time};
-use pumice_workload::{Workload, WorkloadReader};
+use pumice_workload::{TraceError, Workload, WorkloadReader};
 
 use crate::error::SimError;
 use crate::flows::Flows;
@@ -21,9 +21,6 @@ const ARRIVAL_MAX: Time = Time(1 << 62);
 const TOO_LATE: &str =
     "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
 
-/// An instant that no event is due at.
-const NEVER: Time = Time(u64::MAX / 2);
-
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -38,7 +35,7 @@ pub struct Progress {
 /// Where the requests of a run come from.
 enum RunRequests {
     /// One workload, read a few requests ahead.
-    One { workload: WorkloadReader, lookahead: Box<Lookahead> },
+    One { workload: WorkloadReader, lookahead: Box<Lookahead<TraceError>> },
     /// Several side by side.
     Flows(Flows),
 }
@@ -253,7 +250,9 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
         let knows_enough = self.knows_enough();
         let next = match &mut self.requests {
             _ if knows_enough => None,
-            RunRequests::One { workload, lookahead } => lookahead.next(workload, &self.session.ssd)?,
+            RunRequests::One { workload, lookahead } => {
+                lookahead.next(|place| workload.take_next(place), &self.session.ssd)?
+            }
             RunRequests::Flows(flows) => flows.take_in_turn()?,
         };
         if next.is_none() {
@@ -323,7 +322,7 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
             // What is another thread's needs nothing here, but that measuring begins at the same instant.
             let is_own = self.session.takes_in(&request);
             if is_own || self.session.is_about_to_measure() {
-                while self.session.steps_until(arrival)? {
+                while self.session.run_until(arrival + self.session.behind())? {
                     self.tick()?;
                 }
             }
@@ -342,7 +341,7 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
     /// Ends the requests of this thread, and goes on until those of all threads have ended.
     fn meet(&mut self, meeting: &dyn Meeting) -> Result<(), SimError> {
         while !self.session.ssd.host.metrics.is_quiet() {
-            self.session.steps_until(NEVER)?;
+            self.session.run_until(Time::NEVER)?;
             self.tick()?;
         }
         let end = meeting.all_ended(self.session.ssd.host.metrics.end()).ok_or(SimError::Interrupted)?;
@@ -363,7 +362,7 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
             if self.session.ssd.next_event().is_none() {
                 return self.drain();
             }
-            self.session.steps_until(NEVER)?;
+            self.session.run_until(Time::NEVER)?;
             self.tick()?;
             room += self.session.ssd.host.take_completed();
         }
@@ -379,14 +378,14 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
                 if flows.are_over() {
                     break;
                 }
-                self.session.steps_until(NEVER)?;
+                self.session.run_until(Time::NEVER)?;
                 self.tick()?;
                 continue;
             };
             if offer.at > ARRIVAL_MAX {
                 return Err(SpecError(TOO_LATE.into()).into());
             }
-            if offer.by_clock && self.session.steps_until(offer.at)? {
+            if offer.by_clock && self.session.run_until(offer.at + self.session.behind())? {
                 self.tick()?;
                 continue;
             }
@@ -401,7 +400,7 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
 
     /// Lets everything under way end, and programs what is still buffered.
     fn drain(&mut self) -> Result<(), SimError> {
-        while self.session.drain_step()? {
+        while self.session.run_until(Time::NEVER)? {
             self.tick()?;
         }
         Ok(())

@@ -4,7 +4,7 @@
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, RecoveryFault, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use crate::build::Built;
@@ -14,6 +14,7 @@ use crate::error::SimError;
 use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
 use crate::observe::Observer;
+use crate::power::PowerCuts;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
@@ -183,48 +184,30 @@ impl<O: Observer> Ssd<O> {
         self.note_gathering()
     }
 
-    /// Handles the next event; the host's go first among those of one instant.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn step(&mut self) -> Result<(), SimError> {
-        let flash = self.controller.scheduler.next_event();
-        if let Some(at) = self.host.next_event().filter(|&at| flash.is_none_or(|flash| at <= flash)) {
-            debug_assert!(at >= self.now, "what a power cut took with it must not be due behind it");
-            self.now = at;
-            return self.step_host();
-        }
-        if let Some(at) = flash {
-            self.now = at;
-            self.controller.scheduler.step(&mut self.observer)?;
-            self.notice()?;
-        }
-        Ok(())
-    }
-
-    /// Handles the next event, if one is due by `due`, and those of the dies behind it that are, until one is noticed by
-    /// more than its die. Returns how many it handled. The same as so many single steps.
+    /// Handles the next event, if it is due by `due`; the host's go first among those of one instant. Events of dies behind
+    /// it that are due follow in one go, until one is noticed by more than its die. Returns how many it handled.
     ///
     /// # Errors
     /// A broken rule or belief.
     #[inline]
-    pub fn step_until_noticed(&mut self, due: Time) -> Result<u64, SimError> {
+    pub fn run_until(&mut self, due: Time) -> Result<u64, SimError> {
         let flash = self.controller.scheduler.next_event();
         match self.host.next_event() {
             Some(at) if flash.is_none_or(|flash| at <= flash) => {
                 if at > due {
                     return Ok(0);
                 }
+                debug_assert!(at >= self.now, "what a power cut took with it must not be due behind it");
                 self.now = at;
-                self.step_host().map(|()| 1)
+                self.handle_due().map(|()| 1)
             }
-            Some(at) => self.step_flash_until(due.min(at - Time(1))),
-            None => self.step_flash_until(due),
+            Some(at) => self.run_flash_until(due.min(at - Time(1))),
+            None => self.run_flash_until(due),
         }
     }
 
     /// Handles what is due on the link.
-    fn step_host(&mut self) -> Result<(), SimError> {
+    fn handle_due(&mut self) -> Result<(), SimError> {
         match self.host.take_due() {
             Some((at, Due::Received(id))) => {
                 if self.host.enter_controller(id, at) {
@@ -256,8 +239,8 @@ impl<O: Observer> Ssd<O> {
 
     /// Handles events of the scheduler: what is done comes back to the host.
     #[inline]
-    fn step_flash_until(&mut self, due: Time) -> Result<u64, SimError> {
-        let handled = self.controller.scheduler.step_until_noticed(due, &mut self.now, &mut self.observer)?;
+    fn run_flash_until(&mut self, due: Time) -> Result<u64, SimError> {
+        let handled = self.controller.scheduler.run_until(due, &mut self.now, &mut self.observer)?;
         self.notice()?;
         Ok(handled)
     }
@@ -321,22 +304,32 @@ impl<O: Observer> Ssd<O> {
     pub fn run_on(&mut self) -> Result<(), SimError> {
         self.controller.forget_waiting();
         self.flush(true)?;
-        self.run_out()?;
+        self.run_out(None)?;
         if self.controller.gathers() {
             // What had to read its old copy first has gone into open pages meanwhile.
             self.flush(true)?;
-            self.run_out()?;
+            self.run_out(None)?;
         }
         let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
         self.controller.save_trims(moment)?;
-        self.run_out()
+        self.run_out(None).map(drop)
     }
 
-    /// Runs what is queued to its end, and tells no host.
-    fn run_out(&mut self) -> Result<(), SimError> {
+    /// Runs what is queued to its end: the host hears of nothing, and the layer does nothing of its own. `false` if the
+    /// next of these cuts comes before the end.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn run_out(&mut self, cuts: Option<&PowerCuts>) -> Result<bool, SimError> {
         while let Some(at) = self.controller.scheduler.next_event() {
-            self.now = at;
-            self.controller.scheduler.step(&mut self.observer)?;
+            if cuts.and_then(|cuts| self.next_cut(cuts)).is_some_and(|cut| cut <= at) {
+                return Ok(false);
+            }
+            if cuts.is_some() && RecoveryFault::CollectsWhileStarting.is_on() {
+                self.run_until(at)?;
+                continue;
+            }
+            self.controller.scheduler.run_until(at, &mut self.now, &mut self.observer)?;
             while let Some(done) = self.controller.scheduler.take_done() {
                 let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: &mut self.observer };
                 self.controller.note_done(&done, moment)?;
@@ -344,7 +337,7 @@ impl<O: Observer> Ssd<O> {
             }
             self.controller.scheduler.take_idle();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Commands that wait at an instant that no event comes before, and have changed nothing yet.
@@ -366,18 +359,6 @@ impl<O: Observer> Ssd<O> {
                 Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false, part: Time::ZERO };
             self.controller.scheduler.submit(&alone, self.now, &mut self.observer)?;
         }
-        Ok(())
-    }
-
-    /// Handles the scheduler's next event while the device recovers: nobody waits for anything, and the layer does
-    /// nothing of its own.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn step_recovery(&mut self) -> Result<(), SimError> {
-        self.controller.scheduler.step(&mut self.observer)?;
-        while self.controller.scheduler.take_done().is_some() {}
-        self.controller.scheduler.take_idle();
         Ok(())
     }
 

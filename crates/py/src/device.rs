@@ -1,11 +1,13 @@
 //! `Device` of Python: a drive in another program (`pumice_device`), one method a call and one for many requests at once.
 
-use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, KINDS};
+use std::path::PathBuf;
+
+use pumice_device::{Device, DeviceCompletion, DeviceError, DeviceRequest, KINDS, SealKey};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::errors::{SimulationError, spec_error};
+use crate::errors::{SimulationError, SpecError, spec_error};
 use crate::runs::parse_source;
 
 pyo3::create_exception!(pumice, DeviceRefusal, PyValueError, "A call that a device refuses; nothing has changed.");
@@ -22,12 +24,13 @@ fn raised(error: DeviceError) -> PyErr {
         | DeviceError::NoPower
         | DeviceError::HasPower
         | DeviceError::Ended
-        | DeviceError::Fork(_) => DeviceRefusal::new_err(error.to_string()),
+        | DeviceError::Fork(_)
+        | DeviceError::Snapshot(_) => DeviceRefusal::new_err(error.to_string()),
     }
 }
 
 /// What the nth request of many raises; those before it are taken.
-fn raised_by(nth: usize, error: DeviceError) -> PyErr {
+fn raised_by(nth: u64, error: DeviceError) -> PyErr {
     let text = format!("request {nth} (those before it are taken): {error}");
     let raised = raised(error);
     Python::attach(|py| if raised.is_instance_of::<DeviceRefusal>(py) { DeviceRefusal::new_err(text) } else { raised })
@@ -37,34 +40,44 @@ fn raised_by(nth: usize, error: DeviceError) -> PyErr {
 #[pyclass(name = "Device", module = "pumice._engine", unsendable)]
 pub struct PythonDevice(Device);
 
-/// Requests as columns of little-endian numbers: instants and first bytes of 64 bits, lengths of 32 bits, and bytes.
-struct RequestColumns<'a> {
-    at_ns: &'a [u8],
-    kind: &'a [u8],
-    offset_bytes: &'a [u8],
+/// A column of little-endian numbers: one for each request, or one for all.
+#[derive(Clone, Copy)]
+struct Column<'a> {
     bytes: &'a [u8],
-    fua: &'a [u8],
-    stream: &'a [u8],
-    flow: &'a [u8],
+    /// Bytes between two requests' numbers; 0 if one is for all.
+    step: usize,
 }
 
-impl RequestColumns<'_> {
-    fn wide(column: &[u8], nth: usize) -> Option<u64> {
-        column.get(nth * 8..nth * 8 + 8)?.try_into().ok().map(u64::from_le_bytes)
+impl<'a> Column<'a> {
+    /// A column for so many requests, of numbers of so many bytes.
+    fn new(name: &str, bytes: &'a [u8], size: usize, requests: usize) -> PyResult<Column<'a>> {
+        let entries = bytes.len() / size;
+        if entries != requests && entries != 1 {
+            let text =
+                format!("columns: {name} has {entries} entries, at_ns {requests}; allowed: as many, or one for all");
+            return Err(DeviceRefusal::new_err(text));
+        }
+        Ok(Column { bytes, step: if entries == requests { size } else { 0 } })
     }
 
-    /// The nth request and its instant; `None` where a column is too short or a kind unknown.
-    fn request(&self, nth: usize) -> Option<(u64, DeviceRequest)> {
-        let bytes = self.bytes.get(nth * 4..nth * 4 + 4)?.try_into().ok().map(u32::from_le_bytes)?;
-        let request = DeviceRequest {
-            kind: *KINDS.get(usize::from(*self.kind.get(nth)?))?,
-            offset_bytes: Self::wide(self.offset_bytes, nth)?,
-            bytes,
-            fua: *self.fua.get(nth)? != 0,
-            stream: *self.stream.get(nth)?,
-            flow: *self.flow.get(nth)?,
-        };
-        Some((Self::wide(self.at_ns, nth)?, request))
+    #[inline]
+    fn number<const SIZE: usize>(self, nth: usize) -> [u8; SIZE] {
+        let at = nth * self.step;
+        self.bytes[at..at + SIZE].try_into().expect("as many bytes as were taken")
+    }
+}
+
+/// Why not all of many requests were taken.
+enum Refused {
+    /// A kind that there is not.
+    Kind(u8),
+    /// The drive.
+    Request(DeviceError),
+}
+
+impl From<DeviceError> for Refused {
+    fn from(error: DeviceError) -> Refused {
+        Refused::Request(error)
     }
 }
 
@@ -73,6 +86,18 @@ impl PythonDevice {
     #[new]
     fn new(py: Python<'_>, request: &str) -> PyResult<PythonDevice> {
         Ok(PythonDevice(Device::open(&parse_source(py, request, None)?).map_err(raised)?))
+    }
+
+    /// A drive that was written to a file, sealed with the key in another file.
+    #[staticmethod]
+    fn open_snapshot(py: Python<'_>, request: &str, path: PathBuf, key: PathBuf) -> PyResult<PythonDevice> {
+        let key = SealKey::read(&key).map_err(SpecError::new_err)?;
+        Ok(PythonDevice(Device::open_snapshot(&parse_source(py, request, None)?, &path, &key).map_err(raised)?))
+    }
+
+    fn snapshot(&self, path: PathBuf, key: PathBuf) -> PyResult<()> {
+        let key = SealKey::read(&key).map_err(SpecError::new_err)?;
+        self.0.snapshot(&path, &key).map_err(raised)
     }
 
     fn capacity(&self) -> u64 {
@@ -101,32 +126,49 @@ impl PythonDevice {
         place: (&[u8], &[u8]),
         hints: (&[u8], &[u8], &[u8]),
     ) -> PyResult<Option<u64>> {
-        let columns = RequestColumns {
-            at_ns: when.0,
-            kind: when.1,
-            offset_bytes: place.0,
-            bytes: place.1,
-            fua: hints.0,
-            stream: hints.1,
-            flow: hints.2,
+        let requests = when.0.len() / 8;
+        let column = |name, bytes, size| Column::new(name, bytes, size, requests);
+        let (at_ns, kind) = (column("at_ns", when.0, 8)?, column("kind", when.1, 1)?);
+        let (offset_bytes, bytes) = (column("offset_bytes", place.0, 8)?, column("bytes", place.1, 4)?);
+        let (fua, stream, flow) =
+            (column("fua", hints.0, 1)?, column("stream", hints.1, 1)?, column("flow", hints.2, 1)?);
+        let request = |nth| {
+            let [kind] = kind.number(nth);
+            let request = DeviceRequest {
+                kind: *KINDS.get(usize::from(kind)).ok_or(Refused::Kind(kind))?,
+                offset_bytes: u64::from_le_bytes(offset_bytes.number(nth)),
+                bytes: u32::from_le_bytes(bytes.number(nth)),
+                fua: fua.number(nth) != [0],
+                stream: stream.number::<1>(nth)[0],
+                flow: flow.number::<1>(nth)[0],
+            };
+            Ok((u64::from_le_bytes(at_ns.number(nth)), request))
         };
-        let mut first = None;
-        for nth in 0..columns.kind.len() {
-            let (now, request) = columns.request(nth).ok_or_else(|| {
-                PyValueError::new_err(format!("request {nth}: a column is too short, or its kind is not 0 to 8"))
-            })?;
-            let id = self.0.submit(now, &request).map_err(|error| raised_by(nth, error))?;
-            first.get_or_insert(id);
+        let (ids, ended) = self.0.submit_many((0..requests).map(request));
+        let nth = ids.end - ids.start;
+        match ended {
+            Ok(()) => Ok((nth > 0).then_some(ids.start)),
+            Err(Refused::Kind(kind)) => {
+                let text = format!("request {nth} (those before it are taken): kind {kind}; allowed: 0 to 8");
+                Err(DeviceRefusal::new_err(text))
+            }
+            Err(Refused::Request(error)) => Err(raised_by(nth, error)),
         }
-        Ok(first)
     }
 
     fn next_event(&self) -> Option<u64> {
         self.0.next_event()
     }
 
-    fn advance(&mut self, to: Option<u64>, wanted: Option<usize>) -> PyResult<()> {
-        self.0.advance_for(to.unwrap_or(Device::NEVER), wanted.unwrap_or(usize::MAX)).map_err(raised)
+    /// Lets time pass, and takes what is done.
+    fn advance<'py>(
+        &mut self,
+        py: Python<'py>,
+        to: Option<u64>,
+        wanted: Option<usize>,
+    ) -> PyResult<[Bound<'py, PyBytes>; 4]> {
+        self.0.advance_for(to.unwrap_or(Device::NEVER), wanted.unwrap_or(usize::MAX)).map_err(raised)?;
+        Ok(self.take_completions(py))
     }
 
     /// What is done, column by column: ids, instants and first bytes as numbers of 64 bits, little-endian, and a byte each

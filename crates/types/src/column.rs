@@ -11,6 +11,9 @@ use bytemuck::Pod;
 use self_cell::{MutBorrow, self_cell};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Bytes of a usual page of memory.
+const PAGE: usize = 4 << 10;
+
 /// Bytes of a large page.
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -140,11 +143,15 @@ impl<T: ColumnEntry> PageColumn<T> {
         PageColumn { held: T::hold(memory, entries), in_large_pages }
     }
 
-    /// A column with these entries. What is zero is not written, so that it takes no memory.
+    /// A column with these entries. Pages of zeroes are not written, so that they take no memory.
     fn of(entries: &[T], in_large_pages: bool) -> PageColumn<T> {
         let mut column = PageColumn::made(entries.len(), in_large_pages);
-        let places = column.iter_mut().zip(entries).filter(|(_, entry)| **entry != T::zeroed());
-        places.for_each(|(place, entry)| *place = *entry);
+        let some = PAGE / size_of::<T>();
+        for (places, entries) in column.chunks_mut(some).zip(entries.chunks(some)) {
+            if entries.iter().any(|&entry| entry != T::zeroed()) {
+                places.copy_from_slice(entries);
+            }
+        }
         column
     }
 }

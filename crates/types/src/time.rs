@@ -12,6 +12,9 @@ impl Time {
     /// Zero nanoseconds.
     pub const ZERO: Time = Time(0);
 
+    /// An instant at which nothing is due. What is added to it in a run does not overflow the clock.
+    pub const NEVER: Time = Time(u64::MAX / 2);
+
     /// Nearest whole nanosecond to a number of microseconds. Negative and non-finite input gives 0.
     pub fn from_us(us: f64) -> Time {
         Time((us * 1_000.0).round().max(0.0) as u64)

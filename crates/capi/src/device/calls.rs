@@ -86,38 +86,37 @@ pub unsafe extern "C" fn pumice_device_submit(
     first_id: *mut u64,
     taken: *mut usize,
 ) -> c_int {
-    let (mut first, mut done) = (0, 0);
+    let mut ids = 0..0;
     let status = call(device, |open| {
         let step = open.request_bytes;
         let bytes = count.saturating_mul(step);
         // SAFETY: the promises of this function's caller.
         let array = unsafe { foreign::bytes(requests.cast(), bytes, "requests") }.map_err(Failure::misuse)?;
-        for nth in 0..count {
+        let nth_request = |nth: usize| {
             // SAFETY: `step` is at least the size of a request, so all of it lies in the array; it need not be aligned,
             // and any bytes are one.
-            let request = unsafe { array.as_ptr().add(nth * step).cast::<CDeviceRequest>().read_unaligned() };
-            let id = submit(&mut open.device, &request).map_err(|failure| refused(failure, nth, count))?;
-            if nth == 0 {
-                first = id;
-            }
-            done = nth + 1;
-        }
-        Ok(())
+            timed(unsafe { array.as_ptr().add(nth * step).cast::<CDeviceRequest>().read_unaligned() })
+        };
+        let ended;
+        (ids, ended) = open.device.submit_many((0..count).map(nth_request));
+        ended.map_err(|failure| refused(failure, (ids.end - ids.start) as usize, count))
     });
     // SAFETY: the promises of this function's caller. Both may be null.
     unsafe {
-        let _ = foreign::put(taken, done, "taken");
-        if done > 0 {
-            let _ = foreign::put(first_id, first, "first_id");
+        let _ = foreign::put(taken, (ids.end - ids.start) as usize, "taken");
+        if !ids.is_empty() {
+            let _ = foreign::put(first_id, ids.start, "first_id");
         }
     }
     status
 }
 
-fn submit(device: &mut Device, request: &CDeviceRequest) -> Result<u64, Failure> {
-    let CDeviceRequest { at_ns, offset_bytes, bytes, kind, fua, stream, flow } = *request;
+/// A request and its instant.
+#[inline]
+fn timed(request: CDeviceRequest) -> Result<(u64, DeviceRequest), Failure> {
+    let CDeviceRequest { at_ns, offset_bytes, bytes, kind, fua, stream, flow } = request;
     let kind = *KINDS.get(usize::from(kind)).ok_or_else(|| unknown(kind))?;
-    Ok(device.submit(at_ns, &DeviceRequest { kind, offset_bytes, bytes, fua: fua != 0, stream, flow })?)
+    Ok((at_ns, DeviceRequest { kind, offset_bytes, bytes, fua: fua != 0, stream, flow }))
 }
 
 #[cold]

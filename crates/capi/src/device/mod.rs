@@ -12,6 +12,7 @@ pub use calls::{
 };
 pub use life::{pumice_device_cut, pumice_device_finish, pumice_device_restart, pumice_device_result};
 pub use open::{
-    CDeviceOptions, DEVICE_VERSION, pumice_device_close, pumice_device_fork, pumice_device_open, pumice_device_version,
+    CDeviceOptions, DEVICE_VERSION, pumice_device_close, pumice_device_fork, pumice_device_open,
+    pumice_device_open_snapshot, pumice_device_snapshot, pumice_device_version,
 };
 pub use status::{DeviceStatus, pumice_device_message};

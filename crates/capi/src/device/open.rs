@@ -2,10 +2,11 @@
 
 use std::ffi::{c_char, c_int};
 use std::fs;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 use pumice_config::SpecSource;
-use pumice_device::Device;
+use pumice_device::{Device, SealKey};
 
 use super::calls::{CDeviceCompletion, CDeviceRequest};
 use super::handles::{OpenDevice, admit, call, dismiss};
@@ -14,7 +15,7 @@ use crate::InterfaceVersion;
 use crate::foreign::{self, BadOptions};
 
 /// Version of the interface: `PUMICE_DEVICE_VERSION`.
-pub const DEVICE_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
+pub const DEVICE_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
 
 /// `pumice_device_options`.
 #[derive(Clone, Copy)]
@@ -52,10 +53,69 @@ pub extern "C" fn pumice_device_version() -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pumice_device_open(options: *const CDeviceOptions, device: *mut u64) -> c_int {
     // SAFETY: the promises of this function's caller.
+    unsafe { open_into(options, device, |source| Ok(Device::open(source)?)) }
+}
+
+/// Opens a device that [`pumice_device_snapshot`] wrote.
+///
+/// # Safety
+/// As [`pumice_device_open`]; `path` and `key` are null or point to texts that end with a 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_device_open_snapshot(
+    options: *const CDeviceOptions,
+    path: *const c_char,
+    key: *const c_char,
+    device: *mut u64,
+) -> c_int {
+    let opened = |source: &SpecSource| {
+        // SAFETY: the promises of this function's caller.
+        let (path, key) = unsafe { file_and_key(path, key) }?;
+        Ok(Device::open_snapshot(source, &path, &key)?)
+    };
+    // SAFETY: the same.
+    unsafe { open_into(options, device, opened) }
+}
+
+/// Writes a device to a file.
+///
+/// # Safety
+/// `path` and `key` are null or point to texts that end with a 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_device_snapshot(device: u64, path: *const c_char, key: *const c_char) -> c_int {
+    call(device, |open| {
+        // SAFETY: the promise of this function's caller.
+        let (path, key) = unsafe { file_and_key(path, key) }?;
+        Ok(open.device.snapshot(&path, &key)?)
+    })
+}
+
+/// Where a snapshot lies, and the key that it is sealed with.
+///
+/// # Safety
+/// The pointers are null or point to texts that end with a 0.
+unsafe fn file_and_key(path: *const c_char, key: *const c_char) -> Result<(PathBuf, SealKey), Failure> {
+    // SAFETY: the promise of this function's caller.
+    let text = |text, what| unsafe { foreign::text(text, what) }.map_err(Failure::misuse);
+    match (text(path, "path")?, text(key, "key")?) {
+        (Some(path), Some(key)) => Ok((path.into(), SealKey::of(key.as_bytes()))),
+        _ => Err(Failure::misuse("path or key is a null pointer".into())),
+    }
+}
+
+/// Sets `device` to the handle of a device that is opened for these options; 0 on failure.
+///
+/// # Safety
+/// As [`pumice_device_open`].
+unsafe fn open_into(
+    options: *const CDeviceOptions,
+    device: *mut u64,
+    opened: impl FnOnce(&SpecSource) -> Result<Device, Failure>,
+) -> c_int {
+    // SAFETY: the promises of this function's caller.
     let opened = unsafe { foreign::put(device, 0, "device") }
         .map_err(Failure::misuse)
         // SAFETY: the same.
-        .and_then(|()| unsafe { open(options) })
+        .and_then(|()| unsafe { open(options, opened) })
         // SAFETY: the same.
         .and_then(|handle| unsafe { foreign::put(device, handle, "device") }.map_err(Failure::misuse));
     told(opened) as c_int
@@ -65,7 +125,10 @@ pub unsafe extern "C" fn pumice_device_open(options: *const CDeviceOptions, devi
 ///
 /// # Safety
 /// As [`pumice_device_open`].
-unsafe fn open(options: *const CDeviceOptions) -> Result<u64, Failure> {
+unsafe fn open(
+    options: *const CDeviceOptions,
+    opened: impl FnOnce(&SpecSource) -> Result<Device, Failure>,
+) -> Result<u64, Failure> {
     // SAFETY: the promises of this function's caller. A null pointer is what each text can be, and 0 each number.
     let options = unsafe { foreign::options(options, "pumice_device.h", DEVICE_VERSION, size_of::<CDeviceOptions>()) };
     let options = options.map_err(|bad| match bad {
@@ -82,7 +145,7 @@ unsafe fn open(options: *const CDeviceOptions) -> Result<u64, Failure> {
     }
     // SAFETY: the promises of this function's caller.
     let source = unsafe { source(&options) }?;
-    match catch_unwind(|| Device::open(&source)) {
+    match catch_unwind(AssertUnwindSafe(|| opened(&source))) {
         Ok(device) => admit(OpenDevice::new(device?, request_bytes, completion_bytes)),
         Err(_) => Err(Failure::new(DeviceStatus::Internal, "a fault of the library while the device was opened")),
     }

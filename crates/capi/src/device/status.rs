@@ -39,11 +39,13 @@ pub enum DeviceStatus {
     NoRoom = 13,
     /// A fault of the library.
     Internal = 14,
+    /// A snapshot cannot be written or read.
+    Snapshot = 15,
 }
 
 impl DeviceStatus {
     /// Every status, in the order of the numbers.
-    pub const ALL: [DeviceStatus; 15] = [
+    pub const ALL: [DeviceStatus; 16] = [
         DeviceStatus::Ok,
         DeviceStatus::Time,
         DeviceStatus::Range,
@@ -59,6 +61,7 @@ impl DeviceStatus {
         DeviceStatus::Misuse,
         DeviceStatus::NoRoom,
         DeviceStatus::Internal,
+        DeviceStatus::Snapshot,
     ];
 }
 
@@ -93,6 +96,7 @@ impl From<DeviceError> for Failure {
             DeviceError::HasPower => DeviceStatus::HasPower,
             DeviceError::Ended => DeviceStatus::Ended,
             DeviceError::Fork(_) => DeviceStatus::NoFork,
+            DeviceError::Snapshot(_) => DeviceStatus::Snapshot,
             DeviceError::Simulation(_) => DeviceStatus::Simulation,
         };
         Failure { status, text: error.to_string() }

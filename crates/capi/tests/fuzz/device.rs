@@ -135,7 +135,7 @@ fn t079_illegal_calls_of_a_device_are_error_values_and_change_nothing() {
     let mut random = Random::new(seed);
     let (device, other) = (opened(c""), opened(c""));
     let capacity = info(device).capacity_bytes;
-    let mut statuses = [0_u64; 15];
+    let mut statuses = [0_u64; DeviceStatus::ALL.len()];
     for nth in 1..=calls {
         let now = 1_000 + nth / 1_000 * 2_000_000;
         if nth % 1_000 < 2 {
@@ -180,7 +180,7 @@ fn t080_two_threads_at_one_device_get_answers_or_are_told_that_it_is_busy() {
     let device = opened(c"");
     let calls_of = |nth: u64| {
         let mut random = Random::new(seed + nth);
-        let mut statuses = [0_u64; 15];
+        let mut statuses = [0_u64; DeviceStatus::ALL.len()];
         for _ in 0..calls {
             let status = match random.below(6) {
                 0 | 1 => submit(device, &[write(1 << 40, random.below(5_000))]).0,
@@ -211,10 +211,35 @@ fn t080_two_threads_at_one_device_get_answers_or_are_told_that_it_is_busy() {
 }
 
 #[test]
+fn t084_a_device_that_was_written_to_a_file_is_opened_again() {
+    let path = std::env::temp_dir().join(format!("pumice-capi-{}.snap", std::process::id()));
+    let name = std::ffi::CString::new(path.to_str().expect("a path")).expect("no 0 in it");
+    let (device, key) = (opened(c""), c"key".as_ptr());
+    assert_eq!(submit(device, &[write(0, 3), write(0, 4)]), (0, 2));
+    // SAFETY: texts that end with a 0, and live variables.
+    unsafe {
+        assert_eq!(pumice_device_snapshot(device, name.as_ptr(), key), DeviceStatus::Snapshot as c_int);
+        assert!(said().contains("under way"), "{}", said());
+        assert_eq!(advance(device, u64::MAX, &mut [CDeviceCompletion::default(); 4]), (0, 2));
+        assert_eq!(pumice_device_snapshot(device, name.as_ptr(), key), 0, "{}", said());
+        let (options, mut again) = (default_options(), 0);
+        assert_eq!(
+            pumice_device_open_snapshot(&raw const options, name.as_ptr(), key, &raw mut again),
+            0,
+            "{}",
+            said()
+        );
+        assert_eq!((info(again).now_ns, submit(again, &[write(5, 3)])), (0, (0, 1)));
+        assert_eq!([pumice_device_close(device), pumice_device_close(again)], [0, 0]);
+    }
+    std::fs::remove_file(&path).expect("it was there");
+}
+
+#[test]
 fn t081_what_is_no_device_is_not_opened() {
     let good = default_options();
     let cases = [
-        (CDeviceOptions { version: DEVICE_VERSION.code() + 1, ..good }, DeviceStatus::BadVersion, "version 1.1"),
+        (CDeviceOptions { version: DEVICE_VERSION.code() + 1, ..good }, DeviceStatus::BadVersion, "version 1.2"),
         (CDeviceOptions { size: 8, ..good }, DeviceStatus::Misuse, "options has 8 bytes"),
         (CDeviceOptions { request_bytes: 16, ..good }, DeviceStatus::Misuse, "request_bytes = 16"),
         (CDeviceOptions { preset: c"tini".as_ptr(), ..good }, DeviceStatus::BadSpec, "tiny"),
@@ -242,6 +267,12 @@ fn t081_what_is_no_device_is_not_opened() {
     }
     // SAFETY: null pointers are allowed.
     unsafe {
+        let (path, mut device) = (c"/no/such.snap".as_ptr(), 9);
+        let status = pumice_device_open_snapshot(&raw const good, path, c"key".as_ptr(), &raw mut device);
+        assert_eq!((status, device), (DeviceStatus::Snapshot as c_int, 0), "{}", said());
+        let status = pumice_device_open_snapshot(&raw const good, path, null(), &raw mut device);
+        assert_eq!(status, DeviceStatus::Misuse as c_int, "{}", said());
+        assert_eq!(pumice_device_snapshot(9, path, path), DeviceStatus::NoDevice as c_int);
         assert_eq!(pumice_device_open(null(), &mut 0), DeviceStatus::Misuse as c_int);
         assert_eq!(pumice_device_open(&raw const good, null_mut()), DeviceStatus::Misuse as c_int);
     }

@@ -107,19 +107,8 @@ impl PowerCuts {
     }
 
     /// The next one has come.
-    pub(super) fn pop(&mut self) {
+    pub fn pop(&mut self) {
         self.to_come.pop();
-    }
-
-    /// One more cut, at this time; of a device whose spec has no schedule of cuts. `false`: it has one.
-    pub fn order(&mut self, at: Time) -> bool {
-        match &mut self.to_come {
-            CutsToCome::At(times) => {
-                times.push(at);
-                true
-            }
-            CutsToCome::Within(_) | CutsToCome::Drawn { .. } => false,
-        }
     }
 
     /// Cuts that are still to come.

@@ -45,22 +45,11 @@ fn is_told_to_lose(config: &Config) -> bool {
 }
 
 impl<O: Observer> Ssd<O> {
-    /// Cuts the power at the time of the next cut, and lets the device recover; again, if the power is cut meanwhile.
-    /// Afterwards it is the time at which the host is served again.
+    /// Starts the device after a cut, and again if the power is cut meanwhile. The power came back at `since`. Afterwards it
+    /// is the time at which the host is served again.
     ///
     /// # Errors
     /// A broken rule or belief, or a layer that finds no room to work in.
-    pub fn lose_power(&mut self, cuts: &mut PowerCuts) -> Result<(), SimError> {
-        let Some(first) = self.next_cut(cuts) else { return Ok(()) };
-        cuts.pop();
-        self.cut(first, cuts)?;
-        self.recover(first, cuts)
-    }
-
-    /// Starts the device after a cut, and again if the power is cut meanwhile. The power came back at `since`.
-    ///
-    /// # Errors
-    /// As [`Ssd::lose_power`].
     pub fn recover(&mut self, since: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
         cuts.arm(None, &mut self.controller.scheduler);
         while !self.try_to_recover(cuts)? {
@@ -96,7 +85,7 @@ impl<O: Observer> Ssd<O> {
     /// The cut itself: what the host waits for fails, and what changes flash is torn.
     ///
     /// # Errors
-    /// As [`Ssd::lose_power`].
+    /// A broken rule or belief.
     pub fn cut(&mut self, at: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
         // It may still have been ending what an earlier cut had met.
         let begins = self.now.max(at);
@@ -211,7 +200,7 @@ impl<O: Observer> Ssd<O> {
         self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands)?;
-        let mut is_cut = !self.drain_until_cut(cuts)?;
+        let mut is_cut = !self.run_out(Some(cuts))?;
         for mut phase in [first, plan] {
             if is_cut {
                 break;
@@ -219,7 +208,7 @@ impl<O: Observer> Ssd<O> {
             let units = phase.units.clone();
             self.controller.prepare_recovery(&mut phase, &mut self.observer);
             self.submit_recovery(&phase.commands)?;
-            is_cut = !self.drain_until_cut(cuts)?;
+            is_cut = !self.run_out(Some(cuts))?;
             let left = if is_cut { self.left_by_cut(cuts)? } else { Vec::new() };
             self.note_done_at_start(&phase.commands, &left, &units);
         }
@@ -268,22 +257,6 @@ impl<O: Observer> Ssd<O> {
             let whole = usize::from(command.expectation() == SearchExpectation::Pages);
             self.power.reads[whole] += u64::from(command.searched_pages());
         }
-    }
-
-    /// Runs what is queued; `false` if the power is cut before it has ended.
-    fn drain_until_cut(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
-        while let Some(at) = self.controller.scheduler.next_event() {
-            if self.next_cut(cuts).is_some_and(|cut| cut <= at) {
-                return Ok(false);
-            }
-            self.now = at;
-            if RecoveryFault::CollectsWhileStarting.is_on() {
-                self.step()?;
-                continue;
-            }
-            self.step_recovery()?;
-        }
-        Ok(true)
     }
 
     /// Compares what the device returns with what it has promised, and lets the host go on with that. `everything`:

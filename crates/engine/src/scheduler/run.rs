@@ -24,36 +24,20 @@ impl Channel {
 }
 
 impl Scheduler {
-    /// Handles the next event.
+    /// Handles the next event, if it is due by `due`, and those behind it that are, until one ends a page access, leaves
+    /// a die idle or settles when the power is cut: nobody but the dies notices the others. `now` becomes the time of
+    /// each. Returns how many it handled.
     ///
     /// # Errors
-    /// What executing its commands finds.
-    pub fn step(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
-        match self.events.first() {
-            Some((now, index)) => self.handle(index, now, observer),
-            None => Ok(()),
-        }
-    }
-
-    /// Handles the next event, which is due by `due`, and those behind it that are, until one ends a page access or
-    /// leaves a die idle: nobody but the dies notices the others. `now` becomes the time of each. Returns how many it
-    /// handled.
-    ///
-    /// # Errors
-    /// As [`Scheduler::step`].
+    /// What executing commands finds.
     #[inline]
-    pub fn step_until_noticed(
-        &mut self,
-        due: Time,
-        now: &mut Time,
-        observer: &mut impl Observer,
-    ) -> Result<u64, SimError> {
+    pub fn run_until(&mut self, due: Time, now: &mut Time, observer: &mut impl Observer) -> Result<u64, SimError> {
         let mut handled = 0;
         while let Some((at, index)) = self.events.first().filter(|(at, _)| *at <= due) {
             *now = at;
             self.handle(index, at, observer)?;
             handled += 1;
-            if !self.done.is_empty() || self.idle.is_some() || handled == HANDLED_MAX {
+            if !self.done.is_empty() || self.idle.is_some() || self.cut_at().is_some() || handled == HANDLED_MAX {
                 break;
             }
         }

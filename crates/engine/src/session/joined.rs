@@ -32,7 +32,7 @@ impl<O: Observer> Session<O> {
     /// A broken rule or belief.
     pub(crate) fn go_on_until(&mut self, end: Time) -> Result<(), SimError> {
         self.course.is_over = false;
-        while self.steps_until(end)? {}
+        while self.run_until(end)? {}
         self.course.is_over = true;
         self.ssd.now = end;
         Ok(())

@@ -161,34 +161,41 @@ impl<O: Observer> Session<O> {
         self.ssd.arrive(request, measured, now)
     }
 
-    /// One event, or the power cut before it.
+    /// Handles what happens next by an instant of the device's clock: an event and those behind it that nobody but the
+    /// flash notices, or a power cut. `false` if nothing happens by then. After the last request, with [`Time::NEVER`],
+    /// what is still buffered is programmed as well.
     ///
     /// # Errors
     /// A broken rule or belief.
     #[inline]
-    pub fn step(&mut self) -> Result<(), SimError> {
-        if self.course.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
-            return self.lose_power();
-        }
+    pub fn run_until(&mut self, due: Time) -> Result<bool, SimError> {
+        let cut = self.next_cut().filter(|&cut| cut <= due);
         self.note_end();
-        self.course.work += 1;
-        self.ssd.step()
+        // What would happen at the very instant of a cut does not happen any more.
+        let handled = match cut {
+            None => self.ssd.run_until(due)?,
+            Some(Time(0)) => 0,
+            Some(cut) => self.ssd.run_until(cut - Time(1))?,
+        };
+        self.course.work += handled;
+        if handled > 0 { Ok(true) } else { self.go_on_without_event(due, cut) }
     }
 
-    /// Several steps towards an instant of the workload's clock, as many as nobody but the flash notices, and one more.
-    /// `false` if nothing happens by then.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    #[inline]
-    pub fn steps_until(&mut self, instant: Time) -> Result<bool, SimError> {
-        if self.course.cuts.is_some() {
-            return self.step_until(instant);
+    /// No event comes by `due`, or before the cut that does.
+    fn go_on_without_event(&mut self, due: Time, cut: Option<Time>) -> Result<bool, SimError> {
+        let ends = self.course.is_over && due == Time::NEVER;
+        match cut {
+            _ if ends && self.ssd.next_event().is_none() => {
+                self.ssd.flush(true)?;
+                self.course.flushes += 1;
+                Ok(self.course.flushes < FLUSHES_AT_THE_END)
+            }
+            Some(cut) => {
+                self.course.cuts.iter_mut().for_each(PowerCuts::pop);
+                self.lose_power(cut).map(|()| true)
+            }
+            None => Ok(false),
         }
-        self.note_end();
-        let handled = self.ssd.step_until_noticed(instant + self.course.behind)?;
-        self.course.work += handled;
-        Ok(handled > 0)
     }
 
     /// The end of the last request, which a buffer may have taken at once, ends what is measured: dies begin no step of
@@ -201,43 +208,9 @@ impl<O: Observer> Session<O> {
         }
     }
 
-    /// One step towards an instant of the workload's clock: an event or a power cut that comes by then. `false` if
-    /// none does.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    #[inline]
-    pub fn step_until(&mut self, instant: Time) -> Result<bool, SimError> {
-        let due = instant + self.course.behind;
-        if self.ssd.next_event().is_some_and(|at| at <= due) {
-            self.step()?;
-            return Ok(true);
-        }
-        let is_cut = self.is_cut_by(due);
-        if is_cut {
-            self.lose_power()?;
-        }
-        Ok(is_cut)
-    }
-
     /// No request will come any more.
     pub fn end_requests(&mut self) {
         self.course.is_over = true;
-    }
-
-    /// One step of letting everything under way end, and programming what is still buffered. `false` when that is
-    /// done.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn drain_step(&mut self) -> Result<bool, SimError> {
-        if self.ssd.next_event().is_some() {
-            self.step()?;
-            return Ok(true);
-        }
-        self.ssd.flush(true)?;
-        self.course.flushes += 1;
-        Ok(self.course.flushes < FLUSHES_AT_THE_END)
     }
 
     /// Whether cuts wait for the workload to get to their share of it.
@@ -252,17 +225,16 @@ impl<O: Observer> Session<O> {
         self.course.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
     }
 
-    /// Whether the power is cut at this time or before.
+    /// When the power is cut next, as far as it is known.
     #[inline]
-    fn is_cut_by(&self, at: Time) -> bool {
-        self.course.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
+    fn next_cut(&self) -> Option<Time> {
+        self.course.cuts.as_ref().and_then(|cuts| self.ssd.next_cut(cuts))
     }
 
-    /// The next power cut; the host waits until the device has recovered.
-    fn lose_power(&mut self) -> Result<(), SimError> {
-        let Some(cuts) = &mut self.course.cuts else { return Ok(()) };
-        let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
-        self.ssd.lose_power(cuts)?;
+    /// The power is cut, and the host waits until the device has recovered.
+    fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
+        self.take_power(at)?;
+        self.give_power(at)?;
         self.course.behind += self.ssd.now - at;
         // What is measured ends no earlier than this.
         self.course.busy_after = None;
@@ -274,14 +246,10 @@ impl<O: Observer> Session<O> {
     /// Cuts the power at an instant of the device's clock, which is not past, and lets the device recover.
     ///
     /// # Errors
-    /// A device that cannot recover, or whose spec has a schedule of cuts; a broken rule or belief.
+    /// A device that cannot recover; a broken rule or belief.
     pub fn cut_power(&mut self, at: Time) -> Result<(), SimError> {
-        if !self.course.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
-            return Err(cannot_recover());
-        }
-        let instant = at - self.course.behind;
-        while self.step_until(instant)? {}
-        Ok(())
+        while self.run_until(at.saturating_sub(Time(1)))? {}
+        self.lose_power(at)
     }
 
     /// Lets the next erase of a block fail; the translation layer then uses the block no more.

@@ -36,8 +36,8 @@ fn erase_with_reads(rule: SuspensionRule, block: u32, reads: &[Time]) -> (Time, 
     let erase = [FlashCommand::erase(BlockId(block))];
     scheduler.submit(&submission(&erase), Time::ZERO, &mut log).expect("legal");
     for (token, &at) in reads.iter().enumerate() {
-        while scheduler.next_event().is_some_and(|event| event < at) {
-            scheduler.step(&mut log).expect("no rule is broken");
+        while let Some(next) = scheduler.next_event().filter(|&next| next < at) {
+            scheduler.run_until(next, &mut { next }, &mut log).expect("no rule is broken");
         }
         let read = Submission { token: token as u32, ..submission(&plan.commands) };
         scheduler.submit(&read, at, &mut log).expect("legal");

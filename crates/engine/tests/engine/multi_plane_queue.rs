@@ -127,10 +127,7 @@ impl OneDie {
 
     /// Runs until nothing is left.
     fn finish(&mut self) -> Result<(), SimError> {
-        while let Some(at) = self.scheduler.next_event() {
-            self.now = at;
-            self.scheduler.step(&mut self.log)?;
-        }
+        while self.scheduler.run_until(Time::NEVER, &mut self.now, &mut self.log)? > 0 {}
         Ok(())
     }
 
@@ -241,7 +238,7 @@ fn t663_what_runs_beside_an_access_is_charged_to_it_part_by_part() {
     die.submit(&[of_map]);
     die.submit(&[program(1, 2, 1)]);
     die.now = begins + page + t.t_prog(0);
-    die.scheduler.step(&mut die.log).expect("legal");
+    die.scheduler.run_until(die.now, &mut die.now, &mut die.log).expect("legal");
     die.now += Time(1);
     die.submit_for(8, &[program(1, 2, 2)]);
     die.finish().expect("legal");

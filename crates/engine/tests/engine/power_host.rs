@@ -167,12 +167,12 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
         let mut session = Session::new(&config, 1.0, &mut nobody).expect("a device");
         for (nth, of_write) in (0..).zip(writes) {
             let write = write(nth, *of_write);
-            while session.step_until(write.arrival).expect("no rule is broken") {}
+            while session.run_until(write.arrival).expect("no rule is broken") {}
             session.submit(&write, write.arrival).expect("no rule is broken");
         }
         let mut done = session.ssd.host.take_completed();
         while done < acknowledged {
-            session.step().expect("no rule is broken");
+            session.run_until(Time::NEVER).expect("no rule is broken");
             done += session.ssd.host.take_completed();
         }
         session.cut_power(session.ssd.now + Time(1)).expect("recovers");
@@ -225,12 +225,12 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
         for (kind, bytes, at) in TRIMMED_WHILE_WRITTEN {
             let request =
                 HostRequest { arrival: Time(at), offset_bytes: 0, bytes, kind, fua: false, stream: 0, flow: 0 };
-            while session.step_until(request.arrival).expect("no rule is broken") {}
+            while session.run_until(request.arrival).expect("no rule is broken") {}
             session.submit(&request, request.arrival).expect("no rule is broken");
         }
         let mut done = session.ssd.host.take_completed();
         while done < TRIMMED_WHILE_WRITTEN.len() as u64 {
-            session.step().expect("no rule is broken");
+            session.run_until(Time::NEVER).expect("no rule is broken");
             done += session.ssd.host.take_completed();
         }
         let is_found = |session: &Session<&mut ()>| session.ssd.ftl().locate(Lpn(0)).is_some();

@@ -106,8 +106,6 @@ fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Re
 
 /// Lets everything end.
 fn wait(ssd: &mut Ssd<()>) -> Result<(), String> {
-    while ssd.next_event().is_some_and(|at| at < Time(1 << 62)) {
-        ssd.step().map_err(|error| error.to_string())?;
-    }
+    while ssd.run_until(Time(1 << 62)).map_err(|error| error.to_string())? > 0 {}
     Ok(())
 }

@@ -60,9 +60,9 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
             onlooker.promised(session.ssd.now);
         }
     }
-    while session.ssd.next_event().is_some() {
+    while let Some(next) = session.ssd.next_event() {
         onlooker.before(&mut session, &truth)?;
-        session.step()?;
+        session.run_until(next)?;
         settle(&mut session)?;
     }
     onlooker.over(&mut session, &truth)

@@ -1,6 +1,7 @@
 //! How requests get into a session: at their arrival, behind whatever else happens at that instant.
 
 use pumice_engine::{Session, SimError, Ssd};
+use pumice_types::Time;
 
 use crate::data::DataPath;
 use crate::data::transfer::Transfer;
@@ -21,7 +22,8 @@ pub fn submit<'a>(
     let request = transfer.request;
     loop {
         before(session)?;
-        if !session.step_until(request.arrival)? {
+        let due = request.arrival + session.behind();
+        if !session.run_until(session.ssd.next_event().map_or(due, |next| next.min(due)))? {
             break;
         }
     }
@@ -44,19 +46,19 @@ pub fn exchange<'a>(
         if let Some(finished) = session.ssd.observer.take_finished() {
             return Ok(finished.transfer);
         }
-        check_goes_on(session)?;
+        let next = next_event(session)?;
         before(session)?;
-        session.step()?;
+        session.run_until(next)?;
     }
 }
 
-/// Refuses a device in which nothing happens any more though a request waits.
+/// When something happens next of what a request waits for.
 ///
 /// # Errors
 /// A request waits for nothing and is not done.
-pub fn check_goes_on(session: &DeviceSession) -> Result<(), SimError> {
+pub fn next_event(session: &DeviceSession) -> Result<Time, SimError> {
     let stuck = || SimError::Simulation("a request waits for nothing and is not done".into());
-    session.ssd.next_event().map(drop).ok_or_else(stuck)
+    session.ssd.next_event().ok_or_else(stuck)
 }
 
 /// Lets RAM go of what is programmed.

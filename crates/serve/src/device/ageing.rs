@@ -67,9 +67,9 @@ impl<T> Device<'_, T> {
     /// Ages the device once everything under way has ended.
     pub(super) fn do_age(&mut self, ageing: AgeOrder, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
         let AgeOrder { pec, writes } = ageing;
-        while self.session.ssd.next_event().is_some() {
+        while let Some(next) = self.session.ssd.next_event() {
             check(goes_on)?;
-            self.session.step()?;
+            self.session.run_until(next)?;
         }
         settle(&mut self.session)?;
         if pec > 0 {

@@ -67,9 +67,9 @@ impl<T> Device<'_, T> {
     }
 
     fn end_all_under_way(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        while self.session.ssd.next_event().is_some() {
+        while let Some(next) = self.session.ssd.next_event() {
             check(goes_on)?;
-            self.session.step()?;
+            self.session.run_until(next)?;
             settle(&mut self.session)?;
             while self.path().take_finished().is_some() {}
         }
@@ -133,7 +133,7 @@ impl<T> Device<'_, T> {
     }
 
     fn replay_until(&mut self, instant: Time, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        while self.session.step_until(instant)? {
+        while self.session.run_until(instant + self.session.behind())? {
             check(goes_on)?;
         }
         Ok(())

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use self::snapshots::DeviceSnapshots;
 use crate::data::DataPath;
-use crate::data::exchange::{DeviceSession, check_goes_on, exchange, settle, submit};
+use crate::data::exchange::{DeviceSession, exchange, next_event, settle, submit};
 use crate::data::transfer::{FinishedTransfer, Transfer};
 use crate::device::submitted::SubmittedRequests;
 use crate::device::under_way::{DoneOperation, Operations};
@@ -196,14 +196,15 @@ impl<'a, T> Device<'a, T> {
     /// Lets time pass until everything under way is done, and no further.
     pub fn complete(&mut self) {
         while self.operations.under_way() > 0 && self.failure.is_none() {
-            let done = check_goes_on(&self.session).and_then(|()| self.session.step()).and_then(|()| self.collect());
+            let next = next_event(&self.session);
+            let done = next.and_then(|next| self.session.run_until(next)).and_then(|_| self.collect());
             self.note_failure(done);
         }
     }
 
     fn pass_time(&mut self, until: Time) -> Result<(), SimError> {
         let until = until.max(self.now());
-        while self.session.step_until(until - self.session.behind())? {
+        while self.session.run_until(until)? {
             self.collect()?;
         }
         self.present = until;
@@ -332,7 +333,7 @@ impl<'a, T> Device<'a, T> {
             exchange(&mut self.session, flush, &mut |_| Ok(()))?;
         }
         self.session.end_requests();
-        while self.session.drain_step()? {}
+        while self.session.run_until(Time::NEVER)? {}
         settle(&mut self.session)?;
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
