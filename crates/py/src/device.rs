@@ -42,22 +42,22 @@ pub struct PythonDevice(Device);
 
 /// A column of little-endian numbers: one for each request, or one for all.
 #[derive(Clone, Copy)]
-struct Column<'a> {
+struct NumberColumn<'a> {
     bytes: &'a [u8],
     /// Bytes between two requests' numbers; 0 if one is for all.
     step: usize,
 }
 
-impl<'a> Column<'a> {
+impl<'a> NumberColumn<'a> {
     /// A column for so many requests, of numbers of so many bytes.
-    fn new(name: &str, bytes: &'a [u8], size: usize, requests: usize) -> PyResult<Column<'a>> {
+    fn new(name: &str, bytes: &'a [u8], size: usize, requests: usize) -> PyResult<NumberColumn<'a>> {
         let entries = bytes.len() / size;
         if entries != requests && entries != 1 {
             let text =
                 format!("columns: {name} has {entries} entries, at_ns {requests}; allowed: as many, or one for all");
             return Err(DeviceRefusal::new_err(text));
         }
-        Ok(Column { bytes, step: if entries == requests { size } else { 0 } })
+        Ok(NumberColumn { bytes, step: if entries == requests { size } else { 0 } })
     }
 
     #[inline]
@@ -68,16 +68,16 @@ impl<'a> Column<'a> {
 }
 
 /// Why not all of many requests were taken.
-enum Refused {
+enum RefusedRequest {
     /// A kind that there is not.
     Kind(u8),
     /// The drive.
-    Request(DeviceError),
+    ByDevice(DeviceError),
 }
 
-impl From<DeviceError> for Refused {
-    fn from(error: DeviceError) -> Refused {
-        Refused::Request(error)
+impl From<DeviceError> for RefusedRequest {
+    fn from(error: DeviceError) -> RefusedRequest {
+        RefusedRequest::ByDevice(error)
     }
 }
 
@@ -127,7 +127,7 @@ impl PythonDevice {
         hints: (&[u8], &[u8], &[u8]),
     ) -> PyResult<Option<u64>> {
         let requests = when.0.len() / 8;
-        let column = |name, bytes, size| Column::new(name, bytes, size, requests);
+        let column = |name, bytes, size| NumberColumn::new(name, bytes, size, requests);
         let (at_ns, kind) = (column("at_ns", when.0, 8)?, column("kind", when.1, 1)?);
         let (offset_bytes, bytes) = (column("offset_bytes", place.0, 8)?, column("bytes", place.1, 4)?);
         let (fua, stream, flow) =
@@ -135,7 +135,7 @@ impl PythonDevice {
         let request = |nth| {
             let [kind] = kind.number(nth);
             let request = DeviceRequest {
-                kind: *KINDS.get(usize::from(kind)).ok_or(Refused::Kind(kind))?,
+                kind: *KINDS.get(usize::from(kind)).ok_or(RefusedRequest::Kind(kind))?,
                 offset_bytes: u64::from_le_bytes(offset_bytes.number(nth)),
                 bytes: u32::from_le_bytes(bytes.number(nth)),
                 fua: fua.number(nth) != [0],
@@ -148,11 +148,11 @@ impl PythonDevice {
         let nth = ids.end - ids.start;
         match ended {
             Ok(()) => Ok((nth > 0).then_some(ids.start)),
-            Err(Refused::Kind(kind)) => {
+            Err(RefusedRequest::Kind(kind)) => {
                 let text = format!("request {nth} (those before it are taken): kind {kind}; allowed: 0 to 8");
                 Err(DeviceRefusal::new_err(text))
             }
-            Err(Refused::Request(error)) => Err(raised_by(nth, error)),
+            Err(RefusedRequest::ByDevice(error)) => Err(raised_by(nth, error)),
         }
     }
 
