@@ -208,7 +208,7 @@ impl Replay {
         if expected == 0 {
             return Ok(command);
         }
-        let list = self.chips.array.stage_units(&self.units);
+        let list = self.chips.array.stage_units(&self.units, command.sequence);
         self.units.clear();
         Ok(command.with_units(list))
     }

@@ -269,9 +269,7 @@ impl Config {
     /// Whether the device recovers from power cuts, and may bring back then what was trimmed: its layer has no way to
     /// write trims down.
     pub fn forgets_trims(&self) -> bool {
-        // Mapping units have no pages of their own that tell of trims.
-        let forgets = || self.ftl.kind.facts().forgets_trims() || self.assumed_chip().units.per_page > 1;
-        self.ftl.shared.recovery != Recovery::Off && forgets()
+        self.ftl.shared.recovery != Recovery::Off && self.ftl.kind.facts().forgets_trims()
     }
 
     /// The device's shape at a scale, with the blocks that the translation layer adds.

@@ -162,9 +162,10 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         oracle.use_large_pages();
     }
     if config.ftl.shared.recovery != Recovery::Off {
-        let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
+        let Geometry { pages_per_block, page_bytes, units_per_page, .. } = *geometry;
         array.prepare_for_cuts();
-        array.set_summary_pages(config.ftl.shared.recovery.summary_pages(pages, bytes));
+        let recovery = config.ftl.shared.recovery;
+        array.set_summary_pages(recovery.summary_pages(pages_per_block, page_bytes, units_per_page));
         oracle.prepare_for_cuts(PromiseRules::of(config));
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { checked: &mut chips.checked, oracle: &mut oracle })?;

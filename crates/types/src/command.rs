@@ -50,6 +50,9 @@ pub const AWAITED_READS: u32 = (1 << AWAITED_READ_BITS) - 1;
 
 const AWAITED_READ_BITS: u32 = 24;
 
+/// The bit of the operand that says that a program waits for those before it. Below it is the number of a list of units.
+const BEHIND_PROGRAMS: u32 = 1 << AWAITED_READ_BITS;
+
 /// What the controller believes a spare search will meet. The array checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -127,13 +130,13 @@ impl FlashCommand {
     #[must_use]
     pub fn behind_programs(self) -> FlashCommand {
         debug_assert!(self.op == FlashOp::Program && self.cause == Cause::Map);
-        FlashCommand { operand: 1, ..self }
+        FlashCommand { operand: self.operand | BEHIND_PROGRAMS, ..self }
     }
 
     /// Whether it is such a program.
     #[inline]
     pub fn waits_for_programs(&self) -> bool {
-        self.op == FlashOp::Program && self.cause == Cause::Map && self.operand == 1
+        self.op == FlashOp::Program && self.cause == Cause::Map && self.operand & BEHIND_PROGRAMS > 0
     }
 
     /// Copy of `lpn` from `source` to `target`.

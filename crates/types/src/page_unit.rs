@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Where the data of a unit comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnitSource {
-    /// The host wrote it.
+    /// The controller's RAM: the host wrote it, or the layer writes it for itself.
     Host,
     /// Collection moves it from this unit, whose block is not erased before the program has ended.
     Copied(PageAddress),
@@ -37,6 +37,8 @@ impl PageUnit {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StagedUnits {
     units: Vec<PageUnit>,
+    /// The sequence number of each list's block.
+    sequences: Vec<u32>,
     free: Vec<u32>,
     per_page: usize,
 }
@@ -44,17 +46,25 @@ pub struct StagedUnits {
 impl StagedUnits {
     /// No list; each will have so many units.
     pub fn new(units_per_page: u16) -> StagedUnits {
-        StagedUnits { units: Vec::new(), free: Vec::new(), per_page: usize::from(units_per_page) }
+        StagedUnits {
+            units: Vec::new(),
+            sequences: Vec::new(),
+            free: Vec::new(),
+            per_page: usize::from(units_per_page),
+        }
     }
 
-    /// Keeps the list of a page until its program has ended, and returns its number.
-    pub fn keep(&mut self, units: &[PageUnit]) -> u32 {
+    /// Keeps the list of a page until its program has ended, and returns its number. The page lies in a block with this
+    /// sequence number, which a moved page's command has no room for.
+    pub fn keep(&mut self, units: &[PageUnit], sequence: u32) -> u32 {
         debug_assert_eq!(units.len(), self.per_page, "a list has every unit of its page");
         if let Some(list) = self.free.pop() {
             self.units[list as usize * self.per_page..][..self.per_page].copy_from_slice(units);
+            self.sequences[list as usize] = sequence;
             return list;
         }
         self.units.extend_from_slice(units);
+        self.sequences.push(sequence);
         (self.units.len() / self.per_page - 1) as u32
     }
 
@@ -63,6 +73,12 @@ impl StagedUnits {
     pub fn list(&self, list: u32) -> &[PageUnit] {
         let from = list as usize * self.per_page;
         self.units.get(from..from + self.per_page).unwrap_or_default()
+    }
+
+    /// The sequence number of the block of a list's page.
+    #[inline]
+    pub fn sequence(&self, list: u32) -> u32 {
+        self.sequences.get(list as usize).copied().unwrap_or_default()
     }
 
     /// One unit of a list.
@@ -80,6 +96,7 @@ impl StagedUnits {
     /// Forgets all lists: the controller lost its power.
     pub fn clear(&mut self) {
         self.units.clear();
+        self.sequences.clear();
         self.free.clear();
     }
 }

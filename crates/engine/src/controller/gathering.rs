@@ -14,8 +14,12 @@ impl Controller {
     #[inline(never)]
     pub(super) fn stage_units(&mut self, observer: &mut impl Observer) {
         let mut plan = std::mem::take(&mut self.plan);
+        let per_page = usize::from(self.scheduler.chips.checked.array.config().geometry.units_per_page);
+        for command in plan.commands.iter().filter(|command| command.op == FlashOp::Program) {
+            let from = command.units() as usize * per_page;
+            self.tally.note_units(command, &plan.units[from..from + per_page]);
+        }
         self.stage_units_of(&mut plan, observer);
-        self.tally.note_units(&plan.units);
         plan.units.clear();
         self.plan = plan;
     }
@@ -27,7 +31,7 @@ impl Controller {
         for command in plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
             let from = command.units() as usize * units;
             let units = &plan.units[from..from + units];
-            let list = array.stage_units(units);
+            let list = array.stage_units(units, command.sequence);
             *command = command.with_units(list);
             observer.stages_units(list, units);
         }

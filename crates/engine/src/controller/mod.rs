@@ -145,8 +145,8 @@ impl Controller {
             *command = command.with_number(number);
             *next += 1;
         }
-        for (at, content) in plan.contents.drain(..) {
-            self.scheduler.chips.checked.array.stage(plan.commands[at].number(), content);
+        for (at, unit, content) in plan.contents.drain(..) {
+            self.scheduler.chips.checked.array.stage(plan.commands[at].number(), unit, content);
         }
     }
 
@@ -312,6 +312,7 @@ impl Controller {
         moment: &mut Moment<O>,
     ) -> Result<u32, SimError> {
         self.plan.clear();
+        self.number_write();
         if let Some(trims) = self.ftl.layer_mut().durable_trims() {
             trims.flush_trims(again, &mut self.plan)?;
         }

@@ -203,6 +203,7 @@ impl Controller {
             RequestKind::Trim => {
                 self.buffer.iter_mut().for_each(|buffer| buffer.trim(lpn));
                 oracle.note_trim(lpn, access.waits.request());
+                self.number_write();
                 self.ftl.trim(lpn);
                 self.raise_fault()?;
                 self.plan.complete_here();

@@ -12,19 +12,25 @@ pub struct UnitCounts {
     pub gc: u64,
     /// Units without data, of pages that were programmed before they were full.
     pub padding: u64,
+    /// Units of pages that the layer writes for itself: its map and its journal, trims, summaries of blocks.
+    pub map: u64,
 }
 
 impl UnitCounts {
     /// Counts units of every kind together.
     pub fn total(&self) -> u64 {
-        self.host + self.gc + self.padding
+        self.host + self.gc + self.padding + self.map
     }
 
-    fn note(&mut self, unit: &PageUnit) {
-        match unit.source {
-            UnitSource::Host => self.host += 1,
-            UnitSource::Copied(_) => self.gc += 1,
-            UnitSource::Padding => self.padding += 1,
+    /// Counts what a program puts into the units of its page.
+    pub fn note(&mut self, program: &FlashCommand, units: &[PageUnit]) {
+        for unit in units {
+            *match unit.source {
+                _ if program.cause == Cause::Map => &mut self.map,
+                UnitSource::Host => &mut self.host,
+                UnitSource::Copied(_) => &mut self.gc,
+                UnitSource::Padding => &mut self.padding,
+            } += 1;
         }
     }
 }
@@ -127,11 +133,6 @@ impl FlashCounts {
     /// Pages programmed, or mapping units, for whatever cause.
     pub fn stored(&self) -> u64 {
         if self.units.total() > 0 { self.units.total() } else { self.programs() }
-    }
-
-    /// Counts what programs put into the units of their pages.
-    pub fn note_units(&mut self, units: &[PageUnit]) {
-        units.iter().for_each(|unit| self.units.note(unit));
     }
 
     /// Counts a command.

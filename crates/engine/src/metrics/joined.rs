@@ -85,7 +85,7 @@ impl FlashCounts {
             moved_programs, padding_programs, map_copies, host_searches, gc_searches, host_spare_pages, gc_spare_pages,
             map_spare_pages, block_erases, erases_again, sub_block_erases, buffer_hits; partial_erases, units
         });
-        add_fields!(self.units, &other.units, UnitCounts { host, gc, padding });
+        add_fields!(self.units, &other.units, UnitCounts { host, gc, padding, map });
         let levels = self.partial_erases.iter_mut().zip(&other.partial_erases);
         levels.for_each(|(sum, count)| *sum += count);
     }

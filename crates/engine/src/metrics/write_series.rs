@@ -35,11 +35,11 @@ impl CommandTally {
         }
     }
 
-    /// Counts what the programs of a plan put into the mapping units of their pages.
-    pub fn note_units(&mut self, units: &[PageUnit]) {
-        self.counts.note_units(units);
+    /// Counts what a program puts into the mapping units of its page.
+    pub fn note_units(&mut self, program: &FlashCommand, units: &[PageUnit]) {
+        self.counts.units.note(program, units);
         if let Some(series) = &mut self.series {
-            series.current.note_units(units);
+            series.current.units.note(program, units);
         }
     }
 

@@ -178,8 +178,9 @@ impl<O: Observer> Ssd<O> {
         // What a user's own policy remembers is in the controller's RAM, so the policy is made anew too.
         let decider = cuts.foundation.decider(&cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
-        let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
-        let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
+        let Geometry { pages_per_block, page_bytes, units_per_page, .. } = array.config().geometry;
+        let recovery = cuts.config.ftl.shared.recovery;
+        let summary_pages = recovery.summary_pages(pages_per_block, page_bytes, units_per_page) / units_per_page;
         let mut port = Port::new(array, summary_pages);
         let (ftl, found) = {
             let counters = *self.ftl().counters();
@@ -235,7 +236,7 @@ impl<O: Observer> Ssd<O> {
                 continue;
             }
             self.controller.tally.note(command);
-            stored.into_iter().for_each(|units| self.controller.tally.note_units(units));
+            stored.into_iter().for_each(|units| self.controller.tally.note_units(command, units));
             match command.op {
                 FlashOp::Program | FlashOp::Copy => self.power.written[0] += 1,
                 FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => self.power.written[1] += 1,

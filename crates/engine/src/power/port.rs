@@ -12,6 +12,8 @@ pub(super) struct Port<'a> {
     /// What it has read, as commands that have not run yet.
     pub(super) commands: Vec<FlashCommand>,
     summary_pages: u16,
+    /// The page of which the spare area was read last: that tells of all its mapping units.
+    read_last: Option<PageAddress>,
     /// The largest number that was found.
     pub(super) last_number: u64,
     /// A bit a block of which a page was read.
@@ -22,7 +24,7 @@ impl<'a> Port<'a> {
     /// The chips of an array, of which nothing was read. A summary of a block takes so many pages.
     pub(super) fn new(array: &'a NandArray, summary_pages: u16) -> Port<'a> {
         let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
-        Port { array, commands: Vec::new(), summary_pages, last_number: 0, known }
+        Port { array, commands: Vec::new(), summary_pages, read_last: None, last_number: 0, known }
     }
     fn read(&mut self, page: PageAddress) -> SpareArea {
         let area = self.array.spare_area(page);
@@ -40,7 +42,11 @@ impl<'a> Port<'a> {
 
 impl ChipPort for Port<'_> {
     fn spare(&mut self, page: PageAddress) -> SpareArea {
-        self.pay(page, 1, SearchExpectation::Scan);
+        let geometry = &self.array.config().geometry;
+        let whole = geometry.page_of_unit(page);
+        if geometry.units_per_page == 1 || self.read_last.replace(whole) != Some(whole) {
+            self.pay(page, 1, SearchExpectation::Scan);
+        }
         self.read(page)
     }
 

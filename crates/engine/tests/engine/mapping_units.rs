@@ -102,7 +102,12 @@ fn t458_what_does_not_go_together_with_units_is_refused_in_one_line() {
     assert!(refused(&[("timing.copyback", "true")]).contains("timing.copyback = false"));
     let codewords = [("timing.read_transfer", "codewords"), ("timing.codeword_bytes", "1024")];
     assert_eq!(accepts(&[UNITS, &codewords].concat()), Ok(()));
-    assert!(refused(&[("ftl.map_place", "cached")]).contains("ftl.map_place = \"ram\""));
+    let cached = [("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64"), ("ftl.over_provisioning", "0.3")];
+    let log_of_map = [&cached[..], &[("output.command_log", "true")]].concat();
+    assert_eq!(accepts(&[UNITS, &cached].concat()), Ok(()));
+    assert!(refused(&log_of_map).contains("output.command_log = false"));
+    let journal = [("ftl.recovery", "checkpoint"), ("ftl.gc_mode", "background"), ("ftl.hot_cold", "mixed")];
+    assert!(refused(&journal).contains("copies in open blocks of their own"));
     // A unit of a whole page is a page.
     let whole = [("ftl.map_unit_bytes", "16384"), ("timing.copyback", "true")];
     assert_eq!(accepts(&[UNITS, &whole].concat()), Ok(()));

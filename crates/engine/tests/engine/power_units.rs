@@ -35,15 +35,60 @@ const WAYS: [&[(&str, &str)]; 7] = [
     &[("power.protection", "full"), ("host.write_buffer_kib", "16"), ("ftl.gc_mode", "preemptible")],
 ];
 
+/// Such devices with more to recover: trims, streams, wear, summaries of blocks, and maps in flash.
+const FURTHER: [&[(&str, &str)]; 13] = [
+    &[("workload.trim_fraction", "0.2"), ("ftl.gc_mode", "background")],
+    &[("workload.trim_fraction", "0.3"), ("ftl.hot_cold", "mixed"), ("host.write_buffer_kib", "16")],
+    &[STREAMS, ("ftl.handles", "3"), ROOM[0], ROOM[1]],
+    &[
+        STREAMS,
+        ("ftl.handles", "2"),
+        ROOM[0],
+        ROOM[1],
+        ("ftl.isolation", "persistent"),
+        ("workload.trim_fraction", "0.2"),
+    ],
+    &[("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2"), ROOM[0], ROOM[1]],
+    &[("ftl.wear_leveling", "dynamic"), ("ftl.gc_mode", "preemptible"), ("workload.trim_fraction", "0.2")],
+    &[SUMMARY, ROOM[0], ROOM[1], ("ftl.gc_mode", "background"), ("workload.trim_fraction", "0.2")],
+    &[SUMMARY, STREAMS, ("ftl.handles", "3"), ROOM[0], ROOM[1], ("ftl.wear_leveling", "dynamic")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.gc_mode", "background")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.hot_cold", "mixed"), ("workload.trim_fraction", "0.2")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.gc_mode", "preemptible"), ("ftl.allocation", "static")],
+    &[CACHED[0], CACHED[1], ROOM[0], ROOM[1], ("ftl.gc_mode", "background"), ("workload.trim_fraction", "0.2")],
+    &[SUMMARY, CACHED[0], CACHED[1], ROOM[0], ROOM[1]],
+];
+
+const SUMMARY: (&str, &str) = ("ftl.recovery", "summary");
+
+/// Small pages, so that the map takes several.
+const LOG: [(&str, &str); 4] = [
+    ("ftl.recovery", "checkpoint"),
+    ("ftl.checkpoint_interval", "0.3"),
+    ("geometry.page_bytes", "2048"),
+    ("ftl.map_unit_bytes", "512"),
+];
+
+/// A cache of few entries, so that the map is written often.
+const CACHED: [(&str, &str); 2] = [("ftl.map_place", "cached"), ("ftl.map_cache_entries", "16")];
+
+const STREAMS: (&str, &str) = ("workload.kind", "streams");
+
+/// Blocks for more open ones.
+const ROOM: [(&str, &str); 2] = [("geometry.blocks_per_plane", "24"), ("ftl.over_provisioning", "0.7")];
+
 /// Devices of units.
 pub fn devices() -> Vec<Sets<'static>> {
-    WAYS.iter().map(|way| device(&[IN_UNITS, way].concat())).collect()
+    WAYS.iter().chain(&FURTHER).map(|way| device(&[IN_UNITS, way].concat())).collect()
 }
 
 #[test]
 fn t875_a_device_of_units_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(1, 9), false));
-    assert!(met.cuts > 3_000 && met.programs > 500 && met.erases > 100, "{met:?}");
+    let of =
+        |ways: &[&[(&'static str, &'static str)]]| ways.iter().map(|way| device(&[IN_UNITS, way].concat())).collect();
+    let met = all_keep_their_promises(of(&WAYS), |device| cut_everywhere(device, sampled(1, 9), false));
+    let met = met.with(all_keep_their_promises(of(&FURTHER), |device| cut_everywhere(device, sampled(1, 31), false)));
+    assert!(met.cuts > 6_000 && met.programs > 500 && met.erases > 100, "{met:?}");
 }
 
 #[test]
@@ -69,6 +114,13 @@ fn t878_faults_in_the_recovery_of_units_are_noticed() {
         RecoveryFault::FillForgotten,
         RecoveryFault::FlushDoneEarly,
         RecoveryFault::UnitAccessIgnored,
+        RecoveryFault::TrimPagesForgotten,
+        RecoveryFault::TrimsNotKept,
+        RecoveryFault::TrimsOutlastWrites,
+        RecoveryFault::JournalForgotten,
+        RecoveryFault::TailForgotten,
+        RecoveryFault::ErasedBeforeJournal,
+        RecoveryFault::BlocksWithoutSummaryForgotten,
     ];
     all_are_noticed(&of_pages, |fault| {
         devices().iter().any(|device| with_fault(fault, || cut_often(device)))

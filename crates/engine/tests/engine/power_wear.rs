@@ -88,13 +88,17 @@ fn unevenness(more: &[(&str, &str)]) -> f64 {
 
 #[test]
 fn t859_counts_in_spare_areas_keep_wear_even_over_a_hundred_cuts() {
-    let uncut = unevenness(&[("power.cuts", "0")]);
-    let [stored, lost] = ["true", "false"].map(|stored| unevenness(&[("ftl.wear_in_spare", stored)]));
-    let none = unevenness(&[("ftl.wear_leveling", "none")]);
-    println!(
-        "standard deviation over mean: {uncut:.3} uncut, {stored:.3} stored, {lost:.3} lost, {none:.3} not levelled"
-    );
-    assert!(uncut < stored && stored < lost * 0.3 && lost < none);
+    let in_units = [("ftl.map_unit_bytes", "1024"), ("timing.copyback", "false")];
+    for units in [&[][..], &in_units] {
+        let unevenness = |more| unevenness(&[units, &[more]].concat());
+        let uncut = unevenness(("power.cuts", "0"));
+        let [stored, lost] = ["true", "false"].map(|stored| unevenness(("ftl.wear_in_spare", stored)));
+        let none = unevenness(("ftl.wear_leveling", "none"));
+        println!(
+            "standard deviation over mean: {uncut:.3} uncut, {stored:.3} stored, {lost:.3} lost, {none:.3} not levelled"
+        );
+        assert!(uncut < stored && stored < lost * 0.3 && lost < none);
+    }
 }
 
 /// Faults that only a layer can have that levels wear.

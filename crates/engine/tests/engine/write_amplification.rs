@@ -24,6 +24,30 @@ fn greedy(alpha: f64, n: f64) -> f64 {
     n / (n - (x0 - 1.0))
 }
 
+/// Cleaning of the best of d random blocks with n pages each, in the mean field (Van Houdt, SIGMETRICS'13): of the blocks
+/// with i valid pages as many lose one as there are full blocks less the victims with at least i, so λ i p_i = 1 − P_i^d,
+/// where P_i is the share of blocks with at least i valid pages. λ is what makes the mean n / α; the victim has then
+/// n (1 − λ / α) valid pages.
+fn d_choices(alpha: f64, n: u32, d: i32) -> f64 {
+    let between = |low: f64, high: f64, is_above: &dyn Fn(f64) -> bool| {
+        let halve = |(low, high): (f64, f64)| {
+            let middle = 0.5 * (low + high);
+            if is_above(middle) { (low, middle) } else { (middle, high) }
+        };
+        (0..60).fold((low, high), |range, _| halve(range)).0
+    };
+    let valid = |lambda: f64| {
+        let (mut above, mut valid) = (0.0, 0.0);
+        for i in (1..=n).map(f64::from).rev() {
+            let share = between(0.0, 1.0 - above, &|p| lambda * i * p + libm::pow(above + p, f64::from(d)) > 1.0);
+            above += share;
+            valid += i * share;
+        }
+        valid
+    };
+    alpha / between(0.0, alpha, &|lambda| lambda > 0.0 && valid(lambda) < f64::from(n) / alpha)
+}
+
 /// LRU and FIFO cleaning of pages of several kinds, each with its share of the writes and of the data,
 /// that lie mixed. A page stays for `stay` host writes per user page before its block is the victim,
 /// and is then still valid with chance e^(−stay · writes / space); with every page written by a copy as
@@ -131,9 +155,13 @@ fn simulate_units(policy: &str, over_provisioning: f64) -> (f64, f64) {
 #[test]
 fn t716_units_in_larger_pages_meet_the_closed_forms() {
     for over_provisioning in [0.07, 0.15, 0.28] {
-        for policy in ["fifo", "greedy"] {
+        for policy in ["fifo", "greedy", "d-choices"] {
             let (simulated, alpha) = simulate_units(policy, over_provisioning);
-            let theory = if policy == "fifo" { fifo(alpha) } else { greedy(alpha, 256.0) };
+            let theory = match policy {
+                "fifo" => fifo(alpha),
+                "greedy" => greedy(alpha, 256.0),
+                _ => d_choices(alpha, 256, 8),
+            };
             println!("{policy} OP {over_provisioning} units: simulated {simulated:.4}, theory {theory:.4}");
             assert!((simulated / theory - 1.0).abs() < 0.005, "OP {over_provisioning}: {simulated} and {theory}");
         }

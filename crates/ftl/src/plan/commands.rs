@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pumice_types::{FlashCommand, PageAddress, PageUnit};
+use pumice_types::{FlashCommand, PageAddress, PageUnit, UnitSource};
 
 /// What a layer writes into a page of its own.
 pub type Payload = Arc<[u32]>;
@@ -25,8 +25,8 @@ enum Completion {
 pub struct Plan {
     /// Commands in execution order.
     pub commands: Vec<FlashCommand>,
-    /// What some of the programs write, each with the place of its command.
-    pub contents: Vec<(usize, Payload)>,
+    /// What some of the programs write, each with the place of its command and the mapping unit of its page.
+    pub contents: Vec<(usize, u16, Payload)>,
     /// What programs of mapping units put into them: a list for each such program, in their order. A command carries the
     /// number of its list.
     pub units: Vec<PageUnit>,
@@ -85,8 +85,25 @@ impl Plan {
 
     /// Appends a program of a page of the layer's own.
     pub fn push_content(&mut self, command: FlashCommand, content: Payload) {
-        self.contents.push((self.commands.len(), content));
+        self.note_content(content);
         self.push(command);
+    }
+
+    /// Notes what the program writes that comes next.
+    pub fn note_content(&mut self, content: Payload) {
+        self.contents.push((self.commands.len(), 0, content));
+    }
+
+    /// Appends a program of the layer's own that takes a whole page, however many mapping units that has.
+    pub fn push_whole_page(&mut self, command: FlashCommand, units_per_page: u16) {
+        if units_per_page == 1 {
+            return self.push(command);
+        }
+        let FlashCommand { lpn, version, .. } = command;
+        let (list, units) = (self.units.len() / usize::from(units_per_page), usize::from(units_per_page));
+        self.units.push(PageUnit { lpn, version, source: UnitSource::Host, written: 0 });
+        self.units.resize((list + 1) * units, PageUnit::PADDING);
+        self.push(command.with_units(list as u32));
     }
 
     /// Appends a program of mapping units, the units of one page.

@@ -33,14 +33,16 @@ impl Recovery {
         }
     }
 
-    /// Pages at the end of each block that list what the block holds.
-    pub fn summary_pages(self, pages_per_block: u16, page_bytes: u32) -> u16 {
+    /// Pages at the end of each block of this shape that list what the block holds; where pages have several mapping units,
+    /// the units of those pages.
+    pub fn summary_pages(self, pages_per_block: u16, page_bytes: u32, units_per_page: u16) -> u16 {
         match self {
             Recovery::Off | Recovery::Scan | Recovery::Checkpoint => 0,
             Recovery::Summary => {
                 // Each of them lists as many pages as it has room for, and takes one page itself.
-                let entries = page_bytes / SUMMARY_ENTRY_BYTES;
-                u32::from(pages_per_block).div_ceil(entries + 1) as u16
+                let units = u32::from(units_per_page);
+                let entries = page_bytes * units / SUMMARY_ENTRY_BYTES;
+                (u32::from(pages_per_block).div_ceil(entries + units) * units) as u16
             }
         }
     }

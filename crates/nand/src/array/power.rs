@@ -27,6 +27,9 @@ choice! {
 /// Numbers take 48 bits.
 pub(super) const MARK_AT: u32 = 48;
 
+/// In place of the number of a write: a mapping unit without data, as the summary of its block tells.
+pub(super) const PADDED: u64 = u64::MAX;
+
 /// What a device keeps that may lose power.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct PowerState {
@@ -42,8 +45,8 @@ pub(super) struct PowerState {
     unreadable: BTreeSet<PageAddress>,
     /// Blocks with a cut erase.
     pub(super) half_erased: BTreeSet<BlockId>,
-    /// What programs under way write into pages of the controller's own, by their numbers.
-    staged: BTreeMap<u64, Arc<[u32]>>,
+    /// What programs under way write into pages of the controller's own, by their numbers, and the mapping unit of the page.
+    staged: BTreeMap<(u64, u16), Arc<[u32]>>,
     /// What such pages hold.
     stored: BTreeMap<PageAddress, Arc<[u32]>>,
     /// Pages at the end of each block that list what the block holds.
@@ -81,10 +84,10 @@ impl NandArray {
         self.power.iter_mut().for_each(|power| power.summary_pages = pages);
     }
 
-    /// What the program with this number will write into a page of the controller's own.
-    pub fn stage(&mut self, number: u64, content: Arc<[u32]>) {
+    /// What the program with this number will write into a page of the controller's own, or into this mapping unit of it.
+    pub fn stage(&mut self, number: u64, unit: u16, content: Arc<[u32]>) {
         if let Some(power) = &mut self.power {
-            power.staged.insert(number, content);
+            power.staged.insert((number, unit), content);
         }
     }
 
@@ -130,19 +133,22 @@ impl NandArray {
     /// last page. `None` if a page of it is blank or fails its code.
     pub fn summary(&self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64> {
         let (summary, all) = (self.summary_pages(), self.config.geometry.pages_per_block);
+        let units = usize::from(self.config.geometry.units_per_page);
         let is_readable = |page: u16| match self.spare_area(PageAddress::new(block, page)) {
             SpareArea::Written(_) => true,
             SpareArea::Blank | SpareArea::Unreadable => false,
         };
-        if summary == 0 || !(all - summary..all).all(is_readable) {
+        if summary == 0 || !(all - summary..all).step_by(units).all(is_readable) {
             return None;
         }
         found.clear();
         // It was written when all other pages were. The columns keep what it says until the block is erased, also of
         // pages that cannot be read any more.
-        found
-            .extend((0..all - summary).map(|page| SpareArea::Written(self.spare_entry(PageAddress::new(block, page)))));
-        Some(self.spare_entry(PageAddress::new(block, all - 1)).programmed)
+        found.extend((0..all - summary).map(|page| match self.spare_entry(PageAddress::new(block, page)) {
+            SpareEntry { written: PADDED, .. } => SpareArea::Blank,
+            entry => SpareArea::Written(entry),
+        }));
+        Some(self.spare_entry(PageAddress::new(block, all - units as u16)).programmed)
     }
 
     /// What the spare area of a page says that was programmed.
@@ -205,16 +211,29 @@ impl NandArray {
             let number = command.number();
             power.written[to] = if brings { power.written[from] } else { number };
             power.programmed[to] = number | u64::from(command.mark.0) << MARK_AT;
-            // A copy brings along what a page of the controller's own holds.
-            let copied = command.op == FlashOp::Copy && !power.stored.is_empty();
-            if let Some(content) = power.stored.get(&source).filter(|_| copied).cloned() {
-                power.stored.insert(page, content);
+            let copied = command.op == FlashOp::Copy;
+            self.store_own((number, 0), page);
+            if copied {
+                self.copy_own(source, page);
             }
-            if !power.staged.is_empty()
-                && let Some(content) = power.staged.remove(&number)
-            {
-                power.stored.insert(page, content);
-            }
+        }
+    }
+
+    /// A page of the controller's own holds what was staged for it, if anything was.
+    pub(super) fn store_own(&mut self, staged: (u64, u16), page: PageAddress) {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.staged.is_empty())
+            && let Some(content) = power.staged.remove(&staged)
+        {
+            power.stored.insert(page, content);
+        }
+    }
+
+    /// A copy brings along what a page of the controller's own holds.
+    pub(super) fn copy_own(&mut self, source: PageAddress, page: PageAddress) {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.stored.is_empty())
+            && let Some(content) = power.stored.get(&source).cloned()
+        {
+            power.stored.insert(page, content);
         }
     }
 
@@ -229,7 +248,7 @@ impl NandArray {
     /// Power is cut: what was to be programmed is gone with the controller, but for the commands that are torn.
     pub fn forget_staged(&mut self, torn: &[FlashCommand]) {
         if let Some(power) = &mut self.power {
-            power.staged.retain(|number, _| torn.iter().any(|command| command.number() == *number));
+            power.staged.retain(|(number, _), _| torn.iter().any(|command| command.number() == *number));
         }
     }
 
@@ -291,7 +310,7 @@ impl NandArray {
         if left == Torn::Old {
             if let Some(power) = &mut self.power {
                 power.torn.insert(page);
-                power.staged.remove(&command.number());
+                power.staged.retain(|(number, _), _| *number != command.number());
             }
             return Ok(());
         }

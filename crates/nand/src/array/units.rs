@@ -6,13 +6,13 @@
 use pumice_types::{FlashCommand, PageAddress, PageUnit, UnitSource, bits};
 
 use super::NandArray;
-use super::power::MARK_AT;
+use super::power::{MARK_AT, PADDED};
 
 impl NandArray {
     /// Keeps what a program will put into the units of its page until it has ended, and returns the number that the
-    /// program carries.
-    pub fn stage_units(&mut self, units: &[PageUnit]) -> u32 {
-        self.staged.keep(units)
+    /// program carries; `sequence`: that of the page's block.
+    pub fn stage_units(&mut self, units: &[PageUnit], sequence: u32) -> u32 {
+        self.staged.keep(units, sequence)
     }
 
     /// What a program under way puts into the unit of its page that comes `nth`.
@@ -37,21 +37,24 @@ impl NandArray {
         let (list, units) = (command.units(), self.config.geometry.units_per_page);
         let first = command.target;
         let programmed = command.number() | u64::from(command.mark.0) << MARK_AT;
+        let sequence = self.staged.sequence(list);
         for nth in 0..units {
             let place = PageAddress::new(first.block, first.page + nth);
             match self.staged.unit(list, usize::from(nth)) {
                 Some(PageUnit { lpn, version, source: UnitSource::Host, written }) => {
-                    self.store(place, lpn, version, command.sequence);
+                    self.store(place, lpn, version, sequence);
                     self.note_corrupt(place, false);
                     self.set_numbers(place, [written, programmed]);
+                    self.store_own((command.number(), nth), place);
                 }
                 Some(PageUnit { source: UnitSource::Copied(from), .. }) => {
                     let content = self.page_content(from);
-                    self.store(place, content.lpn, content.version, command.sequence);
+                    self.store(place, content.lpn, content.version, sequence);
                     self.note_corrupt(place, content.corrupt);
                     self.set_numbers(place, [self.write_number(from), programmed]);
+                    self.copy_own(from, place);
                 }
-                Some(PageUnit { source: UnitSource::Padding, .. }) | None => {}
+                Some(PageUnit { source: UnitSource::Padding, .. }) | None => self.set_numbers(place, [PADDED, 0]),
             }
         }
         debug_assert!(bits::get(&self.programmed, self.bit(first)), "the first unit of a page is no padding");

@@ -80,6 +80,9 @@ fields! {
     "flash.units.padding", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
         "Mapping units without data, in pages that were programmed before they were full",
         |run| count(run.maps_units(), run.counts().units.padding);
+    "flash.units.map", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
+        "Mapping units of pages that the layer wrote for itself: its map and its journal, trims, summaries of blocks",
+        |run| count(run.maps_units(), run.counts().units.map);
     "write_amplification", Number, "", "no page was programmed for the host",
         "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map` + `flash.programs.padding`) / `flash.programs.host`. By `flash.units` where mapping units are smaller than pages",
         |run| ratio(run.counts().stored() as f64, run.counts().host_stored() as f64);

@@ -55,9 +55,10 @@ fields! {
     "power.summary_pages", Integer, "pages a block", "`ftl.recovery` is not `summary`",
         "Pages of each block that list the contents of the others; programs among `flash.programs.map`",
         |run| {
-            let Geometry { pages_per_block, page_bytes, .. } = run.geometry;
+            let Geometry { pages_per_block, page_bytes, units_per_page, .. } = run.geometry;
             let recovery = run.config.ftl.shared.recovery;
-            count(recovery == Recovery::Summary, u64::from(recovery.summary_pages(pages_per_block, page_bytes)))
+            let pages = recovery.summary_pages(pages_per_block, page_bytes, units_per_page) / units_per_page;
+            count(recovery == Recovery::Summary, u64::from(pages))
         };
     "power.torn_programs", Integer, "commands", "`ftl.recovery = \"off\"`",
         "Programs and copies under way at a cut",

@@ -132,7 +132,8 @@ impl PageFtl {
                 translation.change(lpn);
             }
         }
-        if let Some(log) = &mut self.log {
+        // The place of a unit that gathers counts when its page is programmed.
+        if let Some(log) = self.log.as_mut().filter(|_| self.gathering.is_none()) {
             log.note_change(lpn);
         }
     }
@@ -191,8 +192,8 @@ impl PageFtl {
     /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
-        self.write_down_before_erase(plan);
         self.force_out_before_erase(block, plan);
+        self.write_down_before_erase(plan);
         let first = plan.commands.len();
         match &self.config.units.neighbours {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
@@ -325,6 +326,9 @@ impl TranslationLayer for PageFtl {
             self.maps.forget(lpn);
             self.note_change(lpn);
             if let Some(log) = &mut self.log {
+                if self.gathering.is_some() {
+                    log.note_change(lpn);
+                }
                 log.note_trim();
             }
         }

@@ -19,7 +19,7 @@ use pumice_types::{
 
 use crate::layers::page::collect::plane::WriteStream;
 use crate::layers::page::{Allocation, PageFtl};
-use crate::plan::{FtlError, Plan};
+use crate::plan::{FtlError, Payload, Plan};
 use crate::seam::GatheredUnits;
 
 /// The pages of a device in which units gather.
@@ -54,11 +54,15 @@ struct OpenPage {
     sequence: u32,
     mark: SpareMark,
     units: Vec<PageUnit>,
+    /// What units of the layer's own hold. Its program comes behind all that were decided before.
+    contents: Vec<(u16, Payload)>,
+    waits: bool,
     /// Blocks that hold what units of the host replace. A device that may lose power does not erase them before.
     replaces: Vec<BlockId>,
 }
 
 impl OpenPage {
+    /// Whether RAM alone has what it holds: units of the host, or of the layer's own.
     fn has_hosts(&self) -> bool {
         self.units.iter().any(|unit| unit.source == UnitSource::Host)
     }
@@ -109,19 +113,20 @@ impl OpenPages {
         let completes = plan.commands.len() > first && plan.completes() == Some(first);
         let mut singles = std::mem::take(&mut self.singles);
         singles.extend(plan.commands.drain(first..));
+        let mut own = plan.contents.pop_if(|(at, ..)| *at >= first).map(|(.., content)| content);
         let mut programmed = None;
         for command in singles.drain(..) {
             match command.op {
                 FlashOp::Program => {
                     let (lpn, version) = (command.lpn, command.version);
                     let unit = PageUnit { lpn, version, source: UnitSource::Host, written: plan.write_number };
-                    programmed = self.add(plane, &command, unit, plan).or(programmed);
+                    programmed = self.add(plane, &command, (unit, own.take()), plan).or(programmed);
                 }
                 FlashOp::Copy => {
                     self.read_source(plane, &command, plan);
                     let source = UnitSource::Copied(command.source);
                     let unit = PageUnit { lpn: command.lpn, version: 0, source, written: 0 };
-                    programmed = self.add(plane, &command, unit, plan).or(programmed);
+                    programmed = self.add(plane, &command, (unit, None), plan).or(programmed);
                 }
                 FlashOp::Erase => self.erase(plane, command, plan),
                 FlashOp::Read
@@ -163,8 +168,15 @@ impl OpenPages {
         }
     }
 
-    /// Puts a unit into its page. Returns the place of that page's program in the plan, if it is full.
-    fn add(&mut self, plane: PlaneId, command: &FlashCommand, unit: PageUnit, plan: &mut Plan) -> Option<usize> {
+    /// Puts a unit into its page, with what it holds if it is the layer's own. Returns the place of that page's program in
+    /// the plan, if it is full.
+    fn add(
+        &mut self,
+        plane: PlaneId,
+        command: &FlashCommand,
+        (unit, own): (PageUnit, Option<Payload>),
+        plan: &mut Plan,
+    ) -> Option<usize> {
         let first = self.geometry.page_of_unit(command.target);
         let open = &mut self.planes[plane.index()].open;
         if command.target == first {
@@ -181,6 +193,8 @@ impl OpenPages {
                 plan.gathers = Some(first);
             }
         }
+        page.waits |= command.waits_for_programs();
+        page.contents.extend(own.map(|content| (page.units.len() as u16, content)));
         page.units.push(unit);
         (page.units.len() == usize::from(self.geometry.units_per_page)).then(|| self.program(plane, nth, plan))
     }
@@ -194,13 +208,18 @@ impl OpenPages {
         let PageUnit { lpn, version, source, .. } = page.units[0];
         page.units.resize(usize::from(self.geometry.units_per_page), PageUnit::PADDING);
         let command = match source {
+            _ if !page.contents.is_empty() => {
+                FlashCommand::program(Cause::Map, page.first, lpn, version, page.sequence)
+            }
             UnitSource::Copied(source) if !hosts => FlashCommand::moved(source, page.first, lpn, 0, page.sequence),
             UnitSource::Copied(_) | UnitSource::Host | UnitSource::Padding => {
                 FlashCommand::program(Cause::Host, page.first, lpn, version, page.sequence)
             }
         };
+        let command = if std::mem::take(&mut page.waits) { command.behind_programs() } else { command };
         let at = plan.commands.len();
         plan.push_units(command.with_mark(page.mark), &page.units);
+        plan.contents.extend(page.contents.drain(..).map(|(nth, content)| (at, nth, content)));
         if plan.gathers == Some(page.first) {
             plan.gathers = None;
         }
@@ -240,7 +259,41 @@ impl PageFtl {
     #[inline]
     pub(in crate::layers::page) fn gather(&mut self, plane: PlaneId, first: usize, plan: &mut Plan) {
         if let Some(gathering) = &mut self.gathering {
+            let units = plan.units.len();
             gathering.gather(plane, first, plan);
+            self.note_programmed(&plan.units[units..]);
+        }
+    }
+
+    /// Tells the log of the map of units that were programmed.
+    fn note_programmed(&mut self, units: &[PageUnit]) {
+        if let Some(log) = &mut self.log {
+            let stored = units.iter().filter(|unit| unit.source != UnitSource::Padding);
+            stored.for_each(|unit| log.note_change(unit.lpn));
+        }
+    }
+
+    /// Units that are being moved: the map entry of the place that they come from, and of the one that they go to.
+    pub(in crate::layers::page) fn units_that_move(&self) -> Vec<(Lpn, [u32; 2])> {
+        let open = self.gathering.iter().flat_map(|gathering| &gathering.planes).flat_map(|plane| &plane.open);
+        let units =
+            open.flat_map(|page| (page.first.page..).zip(&page.units).map(|(at, unit)| (page.first.block, at, unit)));
+        let moves = units.filter_map(|(block, at, unit)| match unit.source {
+            UnitSource::Copied(from) => {
+                let entry = |place| self.maps.physical(place) + 1;
+                Some((unit.lpn, [from, PageAddress::new(block, at)].map(entry)))
+            }
+            UnitSource::Host | UnitSource::Padding => None,
+        });
+        moves.filter(|&(lpn, [_, place])| self.maps.entry(lpn) == place).collect()
+    }
+
+    /// Programs all pages that hold units of the host.
+    pub(in crate::layers::page) fn close_host_pages(&mut self, plan: &mut Plan) {
+        for plane in (0..self.config.geometry.planes()).map(PlaneId) {
+            while let Some((nth, _)) = self.hosts_page(plane, &|_| true) {
+                self.close_page(plane, nth, plan);
+            }
         }
     }
 
@@ -323,7 +376,9 @@ impl PageFtl {
     fn close_page(&mut self, plane: PlaneId, nth: usize, plan: &mut Plan) -> Option<usize> {
         let gathering = self.gathering.as_mut()?;
         let first = gathering.planes[plane.index()].open[nth].first;
+        let units = plan.units.len();
         let at = gathering.program(plane, nth, plan);
+        self.note_programmed(&plan.units[units..]);
         let end = first.page + self.config.geometry.units_per_page;
         let (stream, open) = self.planes[plane.index()].writing(first.block)?;
         open.next = end.into();

@@ -78,7 +78,10 @@ impl PageFtl {
             let lpn = self.config.summary_page();
             let mark = self.config.hot_cold.mark(stream);
             let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
-            plan.commands.extend((data_pages..pages).map(|page| list(page).with_mark(mark)));
+            let units = self.config.geometry.units_per_page;
+            for page in (data_pages..pages).step_by(units.into()) {
+                plan.push_whole_page(list(page).with_mark(mark), units);
+            }
         }
         self.write_down_if_full(plan);
     }

@@ -8,6 +8,8 @@
 //! pages keep to their plane, in a fixed number of blocks of their own, so that writing one back
 //! never makes host data move.
 //!
+//! A translation page takes a whole page of flash, also where mapping units are smaller: it is known by the first of them.
+//!
 //! Entries beyond the budget, which collection leaves behind, are a debt that the next access pays
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
@@ -93,6 +95,10 @@ impl Translation {
         self.planes[plane.index()].free as usize
     }
 
+    fn version_of(&self, page: u32) -> u8 {
+        self.versions[page as usize]
+    }
+
     /// Notes that the entry of `lpn` changed.
     #[inline]
     pub(in crate::layers::page) fn change(&mut self, lpn: Lpn) {
@@ -163,6 +169,11 @@ impl PageFtl {
         Ok(())
     }
 
+    /// Which translation page a logical page is.
+    fn page_of_map(&self, lpn: Lpn) -> u32 {
+        lpn.0 - self.config.user_pages
+    }
+
     fn translation_lpn(&self, page: u32) -> Lpn {
         Lpn(self.config.user_pages + page)
     }
@@ -180,8 +191,7 @@ impl PageFtl {
         self.make_translation_room(plane, plan)?;
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
-        let (target, sequence) = self.next_page(plane, WriteStream::MAP, plan)?;
-        self.prove_of_map(target.block, plan);
+        let (target, sequence) = self.next_page_of_map(plane, plan)?;
         if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
         }
@@ -190,11 +200,27 @@ impl PageFtl {
             let version = translation.tags.next(translation.versions[page as usize]);
             translation.versions[page as usize] = version;
             translation.cache.written_back(page);
-            plan.push(FlashCommand::program(Cause::Map, target, lpn, version, sequence));
+            let program = FlashCommand::program(Cause::Map, target, lpn, version, sequence);
+            plan.push_whole_page(program, self.config.geometry.units_per_page);
         }
         self.counters.map_write_backs += 1;
-        self.end_page(plane, WriteStream::MAP, target.page, plan);
+        self.end_page_of_map(plane, target, plan);
         Ok(())
+    }
+
+    /// The next page of flash for translation pages, in a block that is erased, and its sequence number.
+    fn next_page_of_map(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(PageAddress, u32), FtlError> {
+        let (target, sequence) = self.next_page(plane, WriteStream::MAP, plan)?;
+        if let Some(open) = &mut self.planes[plane.index()].open[WriteStream::MAP.index()] {
+            open.next = u32::from(target.page + self.config.geometry.units_per_page);
+        }
+        self.prove_of_map(target.block, plan);
+        Ok((target, sequence))
+    }
+
+    fn end_page_of_map(&mut self, plane: PlaneId, page: PageAddress, plan: &mut Plan) {
+        let last = page.page + self.config.geometry.units_per_page - 1;
+        self.end_page(plane, WriteStream::MAP, last, plan);
     }
 
     /// Appends the erase of a block that translation pages go to, if nothing proves that it is erased.
@@ -248,25 +274,37 @@ impl PageFtl {
         while let Some(page) = self.maps.next_valid(victim, 0) {
             let source = PageAddress::new(victim, page);
             let lpn = self.maps.owner(source, &self.pool);
-            let (target, sequence) = self.next_page(plane, WriteStream::MAP, plan)?;
-            self.prove_of_map(target.block, plan);
+            let (target, sequence) = self.next_page_of_map(plane, plan)?;
             self.maps.invalidate(source);
             self.maps.place(lpn, target);
-            let mut copy = FlashCommand::copy(source, target, lpn, sequence);
-            copy.cause = Cause::Map;
-            plan.push(copy);
-            self.end_page(plane, WriteStream::MAP, target.page, plan);
+            self.copy_of_map([source, target], lpn, sequence, plan);
+            self.end_page_of_map(plane, target, plan);
         }
         Ok(())
     }
 
+    /// Copies a translation page: where a page has several mapping units, by a read and a program.
+    fn copy_of_map(&self, [source, target]: [PageAddress; 2], lpn: Lpn, sequence: u32, plan: &mut Plan) {
+        let units = self.config.geometry.units_per_page;
+        if units == 1 {
+            let mut copy = FlashCommand::copy(source, target, lpn, sequence);
+            copy.cause = Cause::Map;
+            return plan.push(copy);
+        }
+        let version = self.translation.as_ref().map_or(0, |translation| translation.version_of(self.page_of_map(lpn)));
+        plan.push(FlashCommand::read(Cause::Map, source, lpn, version));
+        plan.push_whole_page(FlashCommand::program(Cause::Map, target, lpn, version, sequence), units);
+    }
+
     /// Writes all translation pages of an empty map, page by page over the planes. Part of the
-    /// initial fill; costs as much as there are translation pages.
+    /// initial fill; costs as much as there are translation pages. `programmed` hears of each block, where pages have several
+    /// mapping units of each page.
     pub(in crate::layers::page) fn fill_map(
         &mut self,
         mut programmed: impl FnMut(InitialBlock),
     ) -> Result<(), FtlError> {
-        let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
+        let (planes, units) = (self.config.order.len() as u32, self.config.geometry.units_per_page);
+        let pages = u32::from(self.config.data_pages() / units);
         let total = self.config.translation_pages();
         for turn in 0..planes {
             let plane = self.config.order[turn as usize];
@@ -277,11 +315,11 @@ impl PageFtl {
                 let (block, sequence) = (open.block, open.sequence);
                 let first = self.translation_lpn(turn + start * planes);
                 for page in 0..filled {
-                    self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
+                    self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page * units));
                 }
-                let open = Open { next: u32::from(filled), ..open };
+                let open = Open { next: u32::from(filled * units), ..open };
                 self.planes[plane.index()].open[WriteStream::MAP.index()] = Some(open);
-                self.close_if_full(plane, WriteStream::MAP, filled - 1);
+                self.close_if_full(plane, WriteStream::MAP, filled * units - 1);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });
             }
         }

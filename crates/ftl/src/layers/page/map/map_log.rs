@@ -17,6 +17,10 @@
 //! 3. A block of data is erased only after a journal page that says that nothing in it is needed. So what the log
 //!    says up to its last journal page still lies where it says.
 //!
+//! Where mapping units are smaller than pages, a page of the log is a whole page of flash, and tells of units that are
+//! programmed: what gathers of the host is forced out before a journal page, and a unit that is being moved still lies where
+//! it comes from.
+//!
 //! A device that recovers knows from the log everything up to the last journal page. What is younger lies in
 //! blocks that were open then, or free then (`recover_log`).
 
@@ -48,6 +52,12 @@ pub(in crate::layers::page) const MAP_HEADER: usize = 1;
 /// Changes for which a journal page keeps room, so that it is full only between two pages written.
 const ROOM_KEPT: usize = 8;
 
+/// Changes that come before a journal page is written, because it forces out what gathers of the host, at most two pages of
+/// each plane, and the page that filled it: none where a page is one unit.
+fn changes_of_open_pages(planes: u32, units: u16) -> u32 {
+    if units == 1 { 0 } else { u32::from(units) * (2 * planes + 1) }
+}
+
 /// Pages and blocks of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogShape {
@@ -67,6 +77,8 @@ pub struct LogShape {
     pub rows: u32,
     /// Streams of a plane that may keep a block open: the first one, and how many there are.
     streams: [u32; 2],
+    /// Mapping units of a page of flash.
+    units: u16,
 }
 
 impl LogShape {
@@ -83,19 +95,20 @@ impl LogShape {
     }
 
     fn of_planes(geometry: &Geometry, [planes, user_pages]: [u32; 2], interval: u64, streams: [u32; 2]) -> LogShape {
-        let words = geometry.page_bytes / WORD_BYTES;
+        let units = geometry.units_per_page;
+        let words = geometry.page_bytes * u32::from(units) / WORD_BYTES;
         let entries = words - MAP_HEADER as u32;
         let map_pages = user_pages.div_ceil(entries);
         let items = map_pages + (planes * streams[1]).div_ceil(words);
         let records = (words as usize - JOURNAL_HEADER) / 2;
-        let (interval, pages) = (interval.max(1), u64::from(geometry.pages_per_block));
+        let (interval, pages) = (interval.max(1), u64::from(geometry.pages_per_block / units));
         // A page full of changes, and one before each erase; twice that, because some are not full.
         let journals_max = 2 * (interval / records as u64 + interval / pages) + 8;
         let behind_journal = (records as u64 * u64::from(items) / interval + 1).min(u64::from(items)) + 1;
         let live = u64::from(items) + journals_max + 2 * behind_journal + 2;
         let row = u64::from(planes) * pages;
         let rows = live.div_ceil(row) + 1 + (u64::from(items) + 2).div_ceil(row) + 1;
-        LogShape { entries, map_pages, items, records, interval, journals_max, rows: rows as u32, streams }
+        LogShape { entries, map_pages, items, records, interval, journals_max, rows: rows as u32, streams, units }
     }
 
     /// The slot of the table of open blocks that tells of a stream of a plane.
@@ -118,8 +131,9 @@ impl LogShape {
     }
 
     /// The smallest page in which a recovery can name two pages of each plane that are not proven.
-    pub(in crate::layers::page) fn page_bytes_min(planes: u32) -> u32 {
-        (JOURNAL_HEADER as u32 + 2 * (2 * planes + ROOM_KEPT as u32)) * WORD_BYTES
+    pub(in crate::layers::page) fn page_bytes_min(planes: u32, units: u16) -> u32 {
+        (JOURNAL_HEADER as u32 + 2 * (changes_of_open_pages(planes, units).max(2 * planes) + ROOM_KEPT as u32))
+            * WORD_BYTES
     }
 
     /// Logical pages that the log writes for itself.
@@ -137,6 +151,7 @@ pub(in crate::layers::page) struct MapLog {
     /// Blocks of the log, row by row, in the order of the planes.
     pub(in crate::layers::page) blocks: Vec<BlockId>,
     planes: usize,
+    changes_of_open_pages: usize,
     pages: u64,
     /// Where the next page goes, in pages since the log began.
     next: u64,
@@ -168,7 +183,8 @@ impl MapLog {
             first: user_pages,
             blocks: (0..shape.rows).flat_map(row).collect(),
             planes: order.len(),
-            pages: u64::from(geometry.pages_per_block),
+            changes_of_open_pages: changes_of_open_pages(order.len() as u32, shape.units) as usize,
+            pages: u64::from(geometry.pages_per_block / shape.units),
             next: 0,
             positions: vec![0; shape.items as usize],
             next_item: 0,
@@ -205,7 +221,7 @@ impl MapLog {
     /// Whether the next change might not find room in the journal page.
     #[inline]
     pub(in crate::layers::page) fn is_full(&self) -> bool {
-        self.changes() + ROOM_KEPT > self.shape.records
+        self.changes() + ROOM_KEPT + self.changes_of_open_pages > self.shape.records
     }
 
     /// Blocks and RAM that it takes.
@@ -234,7 +250,8 @@ impl MapLog {
     fn append(&mut self, own: u32, version: u8, content: Payload, plan: &mut Plan) {
         let planes = self.planes as u64;
         let (row, turn) = (self.row_of(self.next), (self.next % planes) as usize);
-        let page = PageAddress::new(self.blocks[row * self.planes + turn], (self.next / planes % self.pages) as u16);
+        let page = (self.next / planes % self.pages) as u16 * self.shape.units;
+        let page = PageAddress::new(self.blocks[row * self.planes + turn], page);
         if page.page == 0 {
             let all = self.pages * planes * self.used.len() as u64;
             debug_assert!(
@@ -248,7 +265,8 @@ impl MapLog {
         if turn + 1 == self.planes && page.page == 0 {
             self.used[row] = true;
         }
-        plan.push_content(FlashCommand::own_program(page, Lpn(self.first + own), version), content);
+        plan.note_content(content);
+        plan.push_whole_page(FlashCommand::own_program(page, Lpn(self.first + own), version), self.shape.units);
         self.next += 1;
     }
 
@@ -286,9 +304,11 @@ impl MapLog {
 
     /// Writes down all changes, and the items that are due with that.
     fn write_down(&mut self, maps: &PageMaps, planes: &[Plane], plan: &mut Plan) {
+        // The unit whose write is planned may be placed behind this.
+        let horizon = plan.write_number.checked_sub(1);
         let LogShape { interval, journals_max, items, .. } = self.shape;
         self.credit += (self.changed.len() as u64 * journals_max).max(interval) * u64::from(items);
-        self.append_journal(maps, planes, &Suspects::default(), plan);
+        self.append_journal(maps, planes, &Suspects { horizon, pages: Vec::new() }, plan);
         let price = interval * journals_max;
         let due = (self.credit / price).min(u64::from(items));
         self.credit %= price;
@@ -311,20 +331,30 @@ pub(in crate::layers::page) struct Suspects {
 impl PageFtl {
     /// Writes down the changes of the map, if there are any and the map is logged.
     pub(in crate::layers::page) fn write_down(&mut self, plan: &mut Plan) {
-        let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
-        if log.changes() > 0 {
-            log.write_down(maps, planes, plan);
+        if self.log.as_ref().is_some_and(|log| log.changes() > 0) {
+            self.close_host_pages(plan);
+            self.with_log(|log, maps, planes| log.write_down(maps, planes, plan));
         }
+    }
+
+    /// Lets the log write down where units lie on the chips.
+    fn with_log(&mut self, write: impl FnOnce(&mut MapLog, &PageMaps, &[Plane])) {
+        let moving = self.units_that_move();
+        let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
+        moving.iter().for_each(|&(lpn, [source, _])| maps.set_entry(lpn, source));
+        write(log, maps, planes);
+        moving.iter().for_each(|&(lpn, [_, place])| maps.set_entry(lpn, place));
     }
 
     /// Writes the journal because the host flushes, if it gave up pages since it flushed last: also if an earlier page of
     /// the journal tells so, because that may still wait for its program. `again`: also what the last flush has written.
     pub(in crate::layers::page) fn write_down_trims(&mut self, again: bool, plan: &mut Plan) {
-        let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
+        let Some(log) = &mut self.log else { return };
         let again = again && log.flushed_trims;
         log.flushed_trims = log.trims || again;
         if std::mem::take(&mut log.trims) && !RecoveryFault::TrimsNotKept.is_on() || again {
-            log.write_down(maps, planes, plan);
+            self.close_host_pages(plan);
+            self.with_log(|log, maps, planes| log.write_down(maps, planes, plan));
         }
     }
 
@@ -348,13 +378,14 @@ impl PageFtl {
     pub(in crate::layers::page) fn begin_log(&mut self, target: &mut dyn FillTarget) {
         let mut plan = Plan::default();
         self.write_round(&Suspects::default(), &mut plan);
-        for (at, content) in plan.contents.drain(..) {
+        for (at, _, content) in plan.contents.drain(..) {
             target.program_own(plan.commands[at].target, plan.commands[at].lpn, content);
         }
     }
 
     /// Writes all items and a journal page: a whole round.
     pub(in crate::layers::page) fn write_round(&mut self, suspects: &Suspects, plan: &mut Plan) {
+        debug_assert!(self.units_that_move().is_empty(), "nothing gathers before the host is served");
         let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
         log.changed.clear();
         log.changed_slots.clear();

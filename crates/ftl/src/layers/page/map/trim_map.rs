@@ -14,6 +14,9 @@
 //!    comes back in its place.
 //!
 //! Trim pages are written when the host flushes, and when enough trims wait.
+//!
+//! Where mapping units are smaller than pages, a trim page is one such unit. What gathers in open pages is forced out before
+//! (1), and the pages of the trims at once.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,7 +28,7 @@ use crate::layers::page::PageFtl;
 use crate::layers::page::collect::plane::WriteStream;
 use crate::layers::page::recovery::spare_survey::CurrentPages;
 use crate::plan::{FtlError, Payload, Plan};
-use crate::seam::ChipPort;
+use crate::seam::{ChipPort, GatheredUnits};
 
 /// Bits of a word of the map.
 const WORD_BITS: u32 = u64::BITS;
@@ -204,8 +207,10 @@ impl PageFtl {
 
     /// Writes trim pages, and gives up what has waited for that.
     fn write_trims(&mut self, due: &BTreeSet<u32>, plan: &mut Plan) -> Result<(), FtlError> {
-        if !RecoveryFault::TrimsNotKept.is_on() {
+        if !RecoveryFault::TrimsNotKept.is_on() && !due.is_empty() {
+            self.force_out_all(plan)?;
             due.iter().try_for_each(|&nth| self.write_trim_page(nth, plan))?;
+            self.force_out_all(plan)?;
         }
         let waited = self.trims.as_mut().map(|trims| std::mem::take(&mut trims.waiting)).unwrap_or_default();
         self.give_up(&waited);

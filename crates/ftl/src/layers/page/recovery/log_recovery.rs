@@ -50,6 +50,8 @@ struct BlockOfLog {
     block: BlockId,
     /// Pages before the next one to read.
     left: u16,
+    /// Mapping units of a page.
+    units: u16,
 }
 
 impl LogRead {
@@ -67,8 +69,9 @@ impl LogRead {
         let mut heads = BTreeMap::new();
         let planes = log.blocks.len() as u32 / log.shape.rows;
         for (nth, &block) in (0..).zip(&log.blocks) {
-            let left = written_pages(block, geometry.pages_per_block, chips);
-            let mut of = BlockOfLog { row: nth / planes, turn: nth % planes, block, left };
+            let units = geometry.units_per_page;
+            let left = written_pages(block, [geometry.pages_per_block, units], chips) / units;
+            let mut of = BlockOfLog { row: nth / planes, turn: nth % planes, block, left, units };
             if let Some(page) = of.next(chips) {
                 let last = &mut read.last_of_plane[geometry.plane_of(block).index()];
                 *last = page.number.max(*last);
@@ -178,7 +181,7 @@ impl BlockOfLog {
     fn next(&mut self, chips: &mut dyn ChipPort) -> Option<LogPage> {
         while self.left > 0 {
             self.left -= 1;
-            if let Some((entry, content)) = chips.page(PageAddress::new(self.block, self.left)) {
+            if let Some((entry, content)) = chips.page(PageAddress::new(self.block, self.left * self.units)) {
                 return Some(LogPage { number: entry.programmed, lpn: entry.lpn, content });
             }
         }
@@ -186,14 +189,16 @@ impl BlockOfLog {
     }
 }
 
-/// Pages of a block before the blank ones at its end. Pages are programmed in order.
-fn written_pages(block: BlockId, pages: u16, chips: &mut dyn ChipPort) -> u16 {
-    let mut is_blank = |page: u16| chips.spare(PageAddress::new(block, page)) == SpareArea::Blank;
+/// Pages of a block before the blank ones at its end. Pages are programmed in order, and of the mapping units of a page the
+/// first is no padding.
+fn written_pages(block: BlockId, [pages, units]: [u16; 2], chips: &mut dyn ChipPort) -> u16 {
+    let mut is_blank = |page: u16| chips.spare(PageAddress::new(block, page * units)) == SpareArea::Blank;
+    let pages = pages / units;
     if is_blank(0) {
         return 0;
     }
     if !is_blank(pages - 1) {
-        return pages;
+        return pages * units;
     }
     // The first is written, the last is blank.
     let (mut written, mut blank) = (0, pages - 1);
@@ -201,7 +206,7 @@ fn written_pages(block: BlockId, pages: u16, chips: &mut dyn ChipPort) -> u16 {
         let middle = written + (blank - written) / 2;
         if is_blank(middle) { blank = middle } else { written = middle }
     }
-    blank
+    blank * units
 }
 
 /// What is younger than the last journal page.
@@ -218,7 +223,8 @@ impl Tail {
     fn read(ftl: &PageFtl, open: &[BlockId], end: u64, bad: &[BlockId], chips: &mut dyn ChipPort) -> Tail {
         let mut tail = Tail { found: Vec::new(), stale: Vec::new(), unreadable: 0 };
         let geometry = &ftl.config.geometry;
-        open.iter().for_each(|&block| tail.read_block(block, ftl.config.data_pages(), end, chips));
+        let pages = [ftl.config.data_pages(), geometry.units_per_page];
+        open.iter().for_each(|&block| tail.read_block(block, pages, end, chips));
         for block in (0..geometry.blocks()).map(BlockId) {
             let is_needed = ftl.maps.valid_pages(block) > 0 || open.contains(&block) || bad.contains(&block);
             if is_needed || ftl.is_of_log(block) || RecoveryFault::YoungBlocksForgotten.is_on() {
@@ -230,7 +236,7 @@ impl Tail {
                 SpareArea::Written(entry) => {
                     tail.stale.push(block);
                     if entry.programmed > end {
-                        tail.read_block(block, ftl.config.data_pages(), end, chips);
+                        tail.read_block(block, pages, end, chips);
                     }
                 }
             }
@@ -239,7 +245,7 @@ impl Tail {
     }
 
     /// Reads a block from its end back to the last journal page.
-    fn read_block(&mut self, block: BlockId, pages: u16, end: u64, chips: &mut dyn ChipPort) {
+    fn read_block(&mut self, block: BlockId, pages: [u16; 2], end: u64, chips: &mut dyn ChipPort) {
         for page in (0..written_pages(block, pages, chips)).rev().map(|page| PageAddress::new(block, page)) {
             match chips.spare(page) {
                 SpareArea::Blank => {}
@@ -250,19 +256,18 @@ impl Tail {
         }
     }
 
-    /// The last page of each plane that nothing proves: none behind it in the plane can be read.
+    /// The last page of each plane that nothing proves, or its mapping units: none behind it in the plane can be read.
     fn unproven(&self, ftl: &PageFtl, last_in_log: &[u64]) -> Vec<PageAddress> {
-        let mut last = vec![None::<ReadPage>; last_in_log.len()];
+        let mut last = last_in_log.to_vec();
+        let plane = |found: &ReadPage| ftl.config.geometry.plane_of(found.page.block).index();
         for found in &self.found {
-            let last = &mut last[ftl.config.geometry.plane_of(found.page.block).index()];
-            if last.is_none_or(|last| last.entry.programmed < found.entry.programmed) {
-                *last = Some(*found);
-            }
+            last[plane(found)] = last[plane(found)].max(found.entry.programmed);
         }
-        let is_last = |(last, in_log): (Option<ReadPage>, &u64)| {
-            last.filter(|last| last.entry.programmed > *in_log).map(|last| last.page)
+        let is_last = |found: &&ReadPage| {
+            let number = found.entry.programmed;
+            number == last[plane(found)] && number > last_in_log[plane(found)]
         };
-        last.into_iter().zip(last_in_log).filter_map(is_last).collect()
+        self.found.iter().filter(is_last).map(|found| found.page).collect()
     }
 }
 
@@ -314,6 +319,7 @@ impl PageFtl {
         for suspect in moves {
             self.move_suspect(*suspect, restart.plan)?;
         }
+        self.close_pages(restart.plan);
         self.write_down(restart.plan);
         Ok(())
     }
@@ -373,7 +379,9 @@ impl PageFtl {
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(entry.lpn);
+        let first = plan.commands.len();
         plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
+        self.gather(plane, first, plan);
         self.end_page(plane, stream, target.page, plan);
         Ok(())
     }
@@ -385,7 +393,9 @@ impl PageFtl {
                 self.proofs.prove(block, plan);
             }
         }
-        (0..self.config.geometry.planes()).try_for_each(|plane| self.restore_room(PlaneId(plane), plan))
+        (0..self.config.geometry.planes()).try_for_each(|plane| self.restore_room(PlaneId(plane), plan))?;
+        self.close_pages(plan);
+        Ok(())
     }
 
     /// Whether a block belongs to the log.

@@ -94,8 +94,9 @@ fn check_log(spec: &LayerSpec) -> Result<(), String> {
             geometry.pages()
         ));
     }
-    let (page_bytes, planes) = (geometry.page_bytes, geometry.planes());
-    let smallest = LogShape::page_bytes_min(planes);
+    let (units, planes) = (spec.chip.units.per_page, geometry.planes());
+    let page_bytes = geometry.page_bytes * u32::from(units);
+    let smallest = LogShape::page_bytes_min(planes, units);
     if page_bytes < smallest {
         return Err(format!(
             "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"

@@ -3,10 +3,10 @@
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, PageAddress, ReadTransfer};
 
-use super::page_spec::{Leveling, PageKeys};
+use super::page_spec::{PageKeys, Separation};
 use crate::layers::page::EraseGroup;
 use crate::plan::EraseUnit;
-use crate::seam::{LayerSpec, MapPlace, Recovery};
+use crate::seam::{LayerSpec, Recovery};
 
 /// Bytes of a sector: units are multiples of it.
 const SECTOR: u32 = 512;
@@ -50,23 +50,21 @@ pub(super) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 
 /// Refuses what is not there for units.
 fn check_companions(spec: &LayerSpec, keys: &PageKeys, what: String) -> Result<(), String> {
-    let (chip, recovery) = (spec.chip, spec.shared.recovery);
-    let recovers = recovery != Recovery::Off;
-    let may_recover = matches!(recovery, Recovery::Off | Recovery::Scan);
+    let chip = spec.chip;
+    // A journal page forces out what gathers of the host, also while a victim counts on the room behind it.
+    let shares = keys.hot_cold == Separation::Mixed || spec.decides.streams > 0;
+    let pads_room = spec.shared.recovery == Recovery::Checkpoint && keys.gc_mode.interrupts_victims() && shares;
     needs(
         what,
         [
             (chip.timing.copyback, "timing.copyback = false", "true".into()),
             (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
             (keys.erase_group != EraseGroup::Plane, "ftl.erase_group = \"plane\"", quoted(keys.erase_group)),
-            (!may_recover, "ftl.recovery = \"off\" | \"scan\"", quoted(recovery)),
             (
-                recovers && keys.wear_leveling != Leveling::None,
-                "ftl.wear_leveling = \"none\" with ftl.recovery",
-                quoted(keys.wear_leveling),
+                pads_room,
+                "copies in open blocks of their own, or a ftl.gc_mode that ends a victim at once (ftl.recovery = \"checkpoint\" pads open pages)",
+                "neither".into(),
             ),
-            (recovers && keys.handles.is_some(), "no ftl.handles with ftl.recovery", "some".into()),
-            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
         ],
     )
 }

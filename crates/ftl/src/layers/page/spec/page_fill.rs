@@ -1,13 +1,28 @@
 //! The initial fill, at the cost of blocks, not of pages.
 
-use pumice_types::Lpn;
+use pumice_types::{Lpn, PageAddress};
 
 use crate::layers::page::PageFtl;
 use crate::layers::page::collect::plane::{Open, WriteStream};
-use crate::plan::{FtlError, InitialBlock};
+use crate::plan::{FillTarget, FtlError, InitialBlock, Payload};
 use crate::seam::whole_share;
 
 impl PageFtl {
+    /// Stores the map of a device of mapping units, if it lies in flash: pages of the layer's own, of which only the first
+    /// unit is known.
+    ///
+    /// # Errors
+    /// As [`PageFtl::fill`].
+    pub(super) fn fill_map_of_units(&mut self, target: &mut dyn FillTarget) -> Result<(), FtlError> {
+        let units = self.config.geometry.units_per_page;
+        self.fill_map(|InitialBlock { block, first, stride, pages, .. }| {
+            for page in 0..pages {
+                let lpn = Lpn(first.0 + u32::from(page) * stride);
+                target.program_own(PageAddress::new(block, page * units), lpn, Payload::default());
+            }
+        })
+    }
+
     /// Stores a share of the logical pages before the first request, from the first one on, as if
     /// they had been written in order: page by page over the planes, in whole stripes of one block a
     /// plane; a part of a stripe is left empty. Returns how many pages that are.
@@ -36,7 +51,9 @@ impl PageFtl {
         }
         let filled = stripes * planes * pages;
         self.maps.note_fill(filled);
-        self.fill_map(programmed)?;
+        if self.config.geometry.units_per_page == 1 {
+            self.fill_map(programmed)?;
+        }
         Ok(filled)
     }
 }

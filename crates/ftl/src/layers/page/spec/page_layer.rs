@@ -72,6 +72,9 @@ impl Layer for PageFtl {
         let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
         let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
         target.note_stored(Lpn(0), filled);
+        if parts.geometry.units_per_page > 1 {
+            ftl.fill_map_of_units(target)?;
+        }
         ftl.begin_log(target);
         ftl.set_blank_aside();
         Ok(ftl)

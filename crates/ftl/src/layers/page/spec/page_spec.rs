@@ -197,10 +197,6 @@ pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
 
 /// The pages that say what is trimmed, behind those of a map in flash and the logical page that stands for all summaries.
 pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
-    // Pages of mapping units tell of no trims: these are refused.
-    if spec.chip.units.per_page > 1 {
-        return None;
-    }
     let summaries = match spec.shared.recovery {
         Recovery::Off | Recovery::Checkpoint => return None,
         Recovery::Scan => 0,
@@ -230,7 +226,8 @@ fn padding_blocks(spec: &LayerSpec) -> u32 {
 /// Pages of a block that take data.
 pub(in crate::layers::page) fn data_pages(spec: &LayerSpec) -> u16 {
     let geometry = &spec.chip.geometry;
-    geometry.pages_per_block - spec.shared.recovery.summary_pages(geometry.pages_per_block, geometry.page_bytes)
+    let units = spec.chip.units.per_page;
+    geometry.pages_per_block - spec.shared.recovery.summary_pages(geometry.pages_per_block, geometry.page_bytes, units)
 }
 
 fn wear_leveling(spec: &LayerSpec, keys: &PageKeys) -> WearLeveling {
@@ -272,14 +269,14 @@ pub(in crate::layers::page) fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> 
 }
 
 fn entries_per_page(spec: &LayerSpec) -> u32 {
-    spec.chip.geometry.page_bytes / STORED_ENTRY_BYTES
+    spec.chip.geometry.page_bytes * u32::from(spec.chip.units.per_page) / STORED_ENTRY_BYTES
 }
 
 /// Blocks that a plane of `user_pages` pages of the host sets aside for a map in flash. One page more
 /// than the plane's own share, because rounding over the planes depends on the scale.
 fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
     let pages = (user_pages + 1).div_ceil(entries_per_page(spec)) + 1;
-    CachedMap::blocks_for(pages, data_pages(spec))
+    CachedMap::blocks_for(pages, data_pages(spec) / spec.chip.units.per_page)
 }
 
 /// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
