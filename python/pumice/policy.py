@@ -38,6 +38,9 @@ __all__ = [
     "ABOUT_PAGE",
     "ABOUT_PLANE",
     "NO_BLOCK",
+    "STATE_ERASE",
+    "STATE_PAGE",
+    "STATE_PLANE",
     "Device",
     "Erase",
     "Plane",
@@ -59,6 +62,12 @@ ABOUT_PLANE = "uint32(uint32, uint64, voidptr, uint32, CPointer(uint32), CPointe
 ABOUT_PAGE = "uint32(uint32, uint32, uint64, uint32)"
 ABOUT_ERASE = "uint32(uint32, uint64, uint64, uint64, uint32, uint32, uint32)"
 
+#: The same of a policy with a state: its memory comes first, and of a plane the column of when blocks were opened and
+#: closed stands behind that of the blocks.
+STATE_PLANE = "uint32(voidptr, uint32, uint64, voidptr, voidptr, uint32, CPointer(uint32), CPointer(float64), uint32)"
+STATE_PAGE = "uint32(voidptr, uint32, uint32, uint64, uint32)"
+STATE_ERASE = "uint32(voidptr, uint32, uint64, uint64, uint64, uint32, uint32, uint32)"
+
 #: What a policy may decide, in the order in which results list it.
 DECISIONS = ("victim", "placement", "suspend", "wear_swap")
 
@@ -67,13 +76,15 @@ STREAMS_MAX = 8
 
 
 class Device(NamedTuple):
-    """The device of a run: numbers of planes, blocks of a plane, pages of a block and logical pages, and the seed."""
+    """The device of a run: numbers of planes, blocks of a plane, pages of a block and logical pages, and the seed;
+    and the values of the policy's keys by name."""
 
     planes: int
     blocks_per_plane: int
     pages_per_block: int
     user_pages: int
     seed: int
+    keys: Mapping[str, bool | int | float]
 
 
 class Plane:
@@ -93,13 +104,19 @@ class Plane:
         oldest: for each number of valid pages, 0 to pages of a block, that closed block with so many which has been
             unchanged longest; `NO_BLOCK` if there is none. (uint32)
         age: the age of that block, `now - changed + 1`; 0 if there is none. (float64)
+        opened_at: clock when the first page of each block was about to be written. (uint64)
+        closed_at: clock when its last page had been written, meaningful while it is closed. (uint64)
     """
 
-    __slots__ = ("age", "changed", "closed", "erases", "index", "now", "oldest", "stream", "valid")
+    __slots__ = (
+        *("age", "changed", "closed", "closed_at", "erases", "index", "now", "oldest", "opened_at", "stream", "valid"),
+    )
 
     age: NDArray[np.float64]
     changed: NDArray[np.uint64]
     closed: NDArray[np.bool_]
+    closed_at: NDArray[np.uint64]
+    opened_at: NDArray[np.uint64]
     erases: NDArray[np.uint32]
     oldest: NDArray[np.uint32]
     stream: NDArray[np.uint8]
@@ -139,6 +156,7 @@ class Policy:
         streams: streams of its placement; 0 if it places nothing.
         library: path of its shared object; None if it is in Python.
         make: makes what decides in one run from a `Device`; None if it is a shared object.
+        keys: keys of the section `[policy]` with their defaults, if it is no shared object.
     """
 
     name: str
@@ -147,8 +165,9 @@ class Policy:
     streams: int = 0
     library: str | None = None
     make: Callable[[Device], Any] | None = None
+    keys: tuple[tuple[str, bool | int | float], ...] = ()
 
-    def at_work(self, device: Mapping[str, int]) -> _AtWork:
+    def at_work(self, device: Mapping[str, Any]) -> _AtWork:
         """What the engine asks in one run."""
         assert self.make is not None
         return _AtWork(self.make(Device(**device)), self.decides)
@@ -217,6 +236,9 @@ def of_class(made: Callable[[Device], Any], *, streams: int = 0, name: str | Non
     Args:
         made: a class (or a function) that is called with the `Device` once a run, and returns an object with methods
             `victim`, `placement`, `suspend` and `wear_swap`, as many as it decides. See the functions of these names.
+            What it has as `keys`, a dictionary of defaults, are keys of the section `[policy]`; `device.keys` has their
+            values. If the object has a `state`, an array of NumPy, its methods are functions that numba or ctypes made
+            callable from C, and are given the memory of that array first (`STATE_PLANE`, `STATE_PAGE`, `STATE_ERASE`).
         streams: number of streams of its placement.
         name: name of the policy; the class's own if absent.
 
@@ -270,7 +292,8 @@ def _policy(
         raise SpecError(f"policy {name!r} decides nothing; allowed: methods {', '.join(DECISIONS)}")
     if ("placement" in decides) != (1 <= streams <= STREAMS_MAX):
         raise SpecError(f"policy {name!r}: streams = {streams}; allowed: 1 to {STREAMS_MAX} with a placement, else 0")
-    return Policy(name, _source_digest(own), decides, streams, make=make)
+    keys = tuple(dict(getattr(source, "keys", None) or {}).items()) if isinstance(source, type) else ()
+    return Policy(name, _source_digest(own), decides, streams, make=make, keys=keys)
 
 
 def _python_function(function: Any) -> Any:
@@ -349,6 +372,8 @@ class _AtWork:
             function = getattr(made, decision, None) if decision in decides else None
             address = _address(function)
             setattr(self, decision, function if address is None else address)
+        state = getattr(made, "state", None) if any(isinstance(getattr(self, one), int) for one in DECISIONS) else None
+        self.state: int | None = None if state is None else int(state.ctypes.data)
 
     plane = staticmethod(Plane)
     erase = staticmethod(Erase)

@@ -117,6 +117,49 @@ def test_a_function_at_an_address_is_called() -> None:
     assert figures(own) == figures(pumice.run(BASE))
 
 
+def test_a_compiled_function_has_a_state_and_keys() -> None:
+    """A class with a state counts in memory of its own what the host writes of each page, by a key of its own."""
+    u32, u64 = ctypes.c_uint32, ctypes.c_uint64
+
+    @ctypes.CFUNCTYPE(u32, ctypes.c_void_p, u32, u32, u64, u32)
+    def place(state: int, lpn: int, _plane: int, _now: int, copied_from: int) -> int:
+        written = (u32 * (lpn + 2)).from_address(state)
+        written[lpn + 1] += copied_from == 255
+        return int(written[lpn + 1] > written[0])
+
+    class Compiled:
+        keys = {"limit": 2}  # noqa: RUF012
+        placement = place
+
+        def __init__(self, device: pumice.policy.Device) -> None:
+            self.state = np.zeros(device.user_pages + 1, np.uint32)
+            self.state[0] = device.keys["limit"]
+
+    class Plain:
+        keys = {"limit": 2}  # noqa: RUF012
+
+        def __init__(self, device: pumice.policy.Device) -> None:
+            self.limit, self.written = device.keys["limit"], [0] * device.user_pages
+
+        def placement(self, lpn: int, plane: int, now: int, copied_from: int | None) -> int:
+            self.written[lpn] += copied_from is None
+            return int(self.written[lpn] > self.limit)
+
+    compiled, plain = (pumice.policy.of_class(one, streams=2) for one in (Compiled, Plain))
+    found = {}
+    for limit in (2, 5):
+        spec = BASE.with_(policy={"limit": limit}, workload={"kind": "zipf"})
+        found[limit] = pumice.run(spec, policy=compiled)
+        assert figures(found[limit]) == figures(pumice.run(spec, policy=plain))
+        assert found[limit].to_dict()["config"]["policy"] == {"limit": limit}
+    assert found[2].to_dict()["gc"]["copied_pages"] != found[5].to_dict()["gc"]["copied_pages"]
+    assert pumice.run(BASE, policy=plain).to_dict()["config"]["policy"] == {"limit": 2}
+    with pytest.raises(pumice.SpecError, match=r"nearest valid key: 'policy\.limit'"):
+        pumice.run(BASE.with_(policy={"limits": 1}), policy=plain)
+    table = pumice.sweep(BASE, {"policy.limit": [2, 5]}, policy=plain)
+    assert table["status"].to_pylist() == ["done"] * 2
+
+
 def test_arrays_are_views_that_cannot_be_written_and_outlive_the_run() -> None:
     kept: list[pumice.policy.Plane] = []
 
@@ -128,6 +171,9 @@ def test_arrays_are_views_that_cannot_be_written_and_outlive_the_run() -> None:
         if plane.index == kept[0].index:
             assert plane is kept[0]
         assert plane.valid[plane.closed].min() == (plane.oldest != pumice.policy.NO_BLOCK).argmax()
+        opened, ended = plane.opened_at[plane.closed], plane.closed_at[plane.closed]
+        assert (opened <= ended).all()
+        assert (ended <= plane.changed[plane.closed]).all()
         ages = plane.now - plane.changed[plane.closed] + 1
         assert plane.age.max() == ages.max()
         return fewest_valid(plane)

@@ -12,6 +12,7 @@ use pumice_capi::policy::{Addresses, FlatPage, at_addresses, load};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
+use pumice_types::key::Values;
 
 /// `copied_from` of a page that the host writes.
 const FROM_HOST: u32 = 255;
@@ -37,7 +38,7 @@ impl PolicySource for CopiesApart {
         Decides { streams: 2, ..Decides::default() }
     }
 
-    fn open(&self, _: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
         let placement = copies_apart as FlatPage as usize;
         Ok(Box::new(at_addresses(Addresses { placement, ..Addresses::default() })))
     }

@@ -15,12 +15,14 @@
 
 #include <stdint.h>
 
+#include "pumice_ftl.h" /* keys and their values */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Version of this interface, major << 16 | minor. A new minor version only adds. */
-#define PUMICE_POLICY_VERSION 0x00010000u
+#define PUMICE_POLICY_VERSION 0x00010001u
 
 /* "No block": the answer of a wear_swap that wants nothing moved, and of a victim that has failed. In the column
  * `oldest` it marks a count of valid pages that no closed block has. */
@@ -42,6 +44,12 @@ typedef struct pumice_block {
     uint8_t closed;   /* 1: written to its last page and not being reclaimed. Only such blocks may be named. */
 } pumice_block;
 
+/* When a block was written, by the clock of its plane. */
+typedef struct pumice_block_life {
+    uint64_t opened; /* when its first page was about to be written */
+    uint64_t closed; /* when its last page had been written, while the block is closed */
+} pumice_block_life;
+
 /* The device of a run. */
 typedef struct pumice_device {
     uint32_t planes;
@@ -49,6 +57,8 @@ typedef struct pumice_device {
     uint32_t pages_per_block;
     uint32_t user_pages; /* logical pages that the host may address */
     uint64_t seed;
+    /* Since version 1.1. */
+    const struct pumice_ftl_value *value; /* of the policy's keys, in their order */
 } pumice_device;
 
 /* A plane about which a decision is to be made. */
@@ -62,6 +72,8 @@ typedef struct pumice_plane {
     const uint32_t *oldest;    /* for each number of valid pages, of the closed blocks with so many the one that has been
                                   unchanged longest, or PUMICE_NO_BLOCK */
     const double *age;         /* its age: now - changed + 1, or 0 */
+    /* Since version 1.1. */
+    const pumice_block_life *life; /* of the plane's blocks */
 } pumice_plane;
 
 /* An erase that can be suspended for reads that wait. */
@@ -112,15 +124,26 @@ typedef struct pumice_policy {
 
     /* Asked after each call if it is there: null, or why the call failed; one line, UTF-8. The run then ends with it. */
     const char *(*failure)(void *context);
+
+    /* Since version 1.1. Keys of the section [policy] of a spec; --set policy.NAME=VALUE sets one. Their values come with
+     * the device to `create`. */
+    const struct pumice_ftl_key *key;
+    uint64_t keys;
 } pumice_policy_table;
 
-/* Functions that are given by their addresses and not in a table (numba, ctypes). They have no state. The arguments are
- * the members of the structures above. */
+/* Functions that are given by their addresses and not in a table (numba, ctypes). The arguments are the members of the
+ * structures above. Those of the second three, since version 1.1, are of a policy with a state: its memory comes first. */
 typedef uint32_t pumice_flat_plane(uint32_t plane, uint64_t now, const pumice_block *block, uint32_t blocks,
                                    const uint32_t *oldest, const double *age, uint32_t counts);
 typedef uint32_t pumice_flat_page(uint32_t lpn, uint32_t plane, uint64_t now, uint32_t copied_from);
 typedef uint32_t pumice_flat_erase(uint32_t die, uint64_t now_ns, uint64_t done_ns, uint64_t total_ns,
                                    uint32_t suspensions, uint32_t waiting_reads, uint32_t urgent);
+typedef uint32_t pumice_state_plane(void *state, uint32_t plane, uint64_t now, const pumice_block *block,
+                                    const pumice_block_life *life, uint32_t blocks, const uint32_t *oldest,
+                                    const double *age, uint32_t counts);
+typedef uint32_t pumice_state_page(void *state, uint32_t lpn, uint32_t plane, uint64_t now, uint32_t copied_from);
+typedef uint32_t pumice_state_erase(void *state, uint32_t die, uint64_t now_ns, uint64_t done_ns, uint64_t total_ns,
+                                    uint32_t suspensions, uint32_t waiting_reads, uint32_t urgent);
 
 /* What your shared object exports. */
 const struct pumice_policy *pumice_policy(void);

@@ -109,6 +109,18 @@ pub unsafe fn text(text: *const c_char, what: &str) -> Result<Option<String>, St
     text.to_str().map(|text| Some(text.to_string())).map_err(|_| format!("{what} is not UTF-8"))
 }
 
+/// A text that must be there.
+///
+/// # Errors
+/// A null pointer, or a text that is not UTF-8.
+///
+/// # Safety
+/// As [`text`].
+pub unsafe fn needed_text(text: *const c_char, what: &str) -> Result<String, String> {
+    // SAFETY: the caller's promise.
+    unsafe { self::text(text, what) }?.ok_or_else(|| format!("{what} is a null pointer"))
+}
+
 /// What foreign code says of its failure, in one line; `None` if it says nothing.
 ///
 /// # Safety

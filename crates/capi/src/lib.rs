@@ -11,6 +11,8 @@
 #[cfg(feature = "host")]
 pub mod chip;
 #[cfg(feature = "host")]
+mod declared_keys;
+#[cfg(feature = "host")]
 pub mod device;
 #[cfg(feature = "host")]
 mod foreign;

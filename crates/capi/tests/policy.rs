@@ -1,18 +1,21 @@
 //! 48x: policies in shared objects: the header against the Rust side, the example against the built-in policy, and
 //! what is refused, in one line each.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, which show what they found")]
 
 mod folder;
 
+use std::ffi::c_void;
 use std::fs;
 use std::mem::{offset_of, size_of};
 use std::path::Path;
 
-use pumice_capi::policy::{Addresses, CDevice, CErase, CPage, CPlane, CPolicy, POLICY_VERSION, at_addresses, load};
+use pumice_capi::policy::{
+    Addresses, CDevice, CErase, CPage, CPlane, CPolicy, POLICY_VERSION, StatePage, at_addresses, load,
+};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
 use pumice_ftl::policy::{Decisions, OwnPolicy, PageToPlace, SuspensionPoint};
-use pumice_ftl::victims::columns::BlockRow;
+use pumice_ftl::victims::columns::{BlockLife, BlockRow};
 use pumice_types::{DieId, Lpn, PlaneId, Time};
 use serde_json::Value;
 
@@ -37,6 +40,13 @@ uint32_t about_page(uint32_t, uint32_t, uint64_t, uint32_t);
 pumice_flat_page about_page;
 uint32_t about_erase(uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, uint32_t);
 pumice_flat_erase about_erase;
+uint32_t state_plane(void *, uint32_t, uint64_t, const pumice_block *, const pumice_block_life *, uint32_t,
+                     const uint32_t *, const double *, uint32_t);
+pumice_state_plane state_plane;
+uint32_t state_page(void *, uint32_t, uint32_t, uint64_t, uint32_t);
+pumice_state_page state_page;
+uint32_t state_erase(void *, uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, uint32_t);
+pumice_state_erase state_erase;
 ";
 
 #[test]
@@ -48,12 +58,13 @@ fn t480_the_header_says_what_rust_has() {
         format!("_Static_assert(PUMICE_NO_BLOCK == {}u, \"no block\");\n", pumice_ftl::victims::columns::NO_BLOCK),
         asserts!("struct pumice_block", BlockRow: changed = BlockRow::CHANGED_AT, erases = BlockRow::ERASES_AT,
             valid = BlockRow::VALID_AT, stream = BlockRow::STREAM_AT, closed = BlockRow::CLOSED_AT),
-        asserts!("struct pumice_device", CDevice: planes, blocks_per_plane, pages_per_block, user_pages, seed),
-        asserts!("struct pumice_plane", CPlane: now, plane, blocks, counts, reserved, block, oldest, age),
+        asserts!("struct pumice_block_life", BlockLife: opened = BlockLife::OPENED_AT, closed = BlockLife::CLOSED_AT),
+        asserts!("struct pumice_device", CDevice: planes, blocks_per_plane, pages_per_block, user_pages, seed, value),
+        asserts!("struct pumice_plane", CPlane: now, plane, blocks, counts, reserved, block, oldest, age, life),
         asserts!("struct pumice_erase", CErase: now_ns, done_ns, total_ns, die, suspensions, waiting_reads, urgent),
         asserts!("struct pumice_page", CPage: now, lpn, plane, copied_from, reserved),
         asserts!("struct pumice_policy", CPolicy: version, size, name, create, destroy, victim, placement, streams,
-            reserved, suspend, wear_swap, failure),
+            reserved, suspend, wear_swap, failure, key, keys),
         FLAT.to_string(),
         "int main(void) { return 0; }\n".to_string(),
     ];
@@ -99,11 +110,12 @@ fn t481_the_example_in_c_gives_the_result_of_the_built_in_policy() {
 const STATEFUL: &str = r#"
 #include <stdlib.h>
 #include "pumice_policy.h"
-struct state { uint64_t calls; uint32_t blocks; char text[64]; };
+struct state { uint64_t calls; uint64_t limit; uint32_t blocks; };
 static void *create(const pumice_device *device)
 {
     struct state *state = calloc(1, sizeof *state);
     state->blocks = device->blocks_per_plane;
+    state->limit = (uint64_t)device->value[0].whole;
     return state;
 }
 static void destroy(void *context) { free(context); }
@@ -113,6 +125,10 @@ static uint32_t victim(void *context, const pumice_plane *plane)
     state->calls++;
     if (plane->blocks != state->blocks)
         return PUMICE_NO_BLOCK;
+    for (uint32_t block = 0; block < plane->blocks; block++)
+        if (plane->block[block].closed
+            && (plane->life[block].opened > plane->life[block].closed || plane->life[block].closed > plane->now))
+            return PUMICE_NO_BLOCK;
     uint32_t fewest = PUMICE_NO_BLOCK;
     for (uint32_t block = 0; block < plane->blocks; block++)
         if (plane->block[block].closed && (fewest == PUMICE_NO_BLOCK || plane->block[block].valid < plane->block[fewest].valid))
@@ -127,12 +143,15 @@ static uint32_t placement(void *context, const pumice_page *page)
 }
 static uint32_t suspend(void *context, const pumice_erase *erase) { (void)context; return erase->done_ns * 2 > erase->total_ns; }
 static uint32_t wear_swap(void *context, const pumice_plane *plane) { (void)context; (void)plane; return PUMICE_NO_BLOCK; }
-static const char *failure(void *context) { struct state *state = context; return state->calls > LIMIT ? "broke\nhere" : 0; }
+static const char *failure(void *context) { struct state *state = context; return state->calls > state->limit ? "broke\nhere" : 0; }
+static const struct pumice_ftl_key limit = {
+    .name = "limit", .default_value = "1000000000", .unit = "calls", .text = "Fails behind these.", .most = INT64_MAX,
+};
 const struct pumice_policy *pumice_policy(void)
 {
     static const struct pumice_policy policy = {
         PUMICE_POLICY_VERSION, sizeof(struct pumice_policy), "all", create, destroy, victim, placement, 3, 0, suspend,
-        wear_swap, failure,
+        wear_swap, failure, &limit, 1,
     };
     return &policy;
 }
@@ -141,8 +160,7 @@ const struct pumice_policy *pumice_policy(void)
 #[test]
 fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
     let folder = Folder::new("stateful");
-    let object = folder.shared("all.so", &STATEFUL.replace("LIMIT", "1000000000u"));
-    let policy = load(&object).unwrap();
+    let policy = load(&folder.shared("all.so", STATEFUL)).unwrap();
     assert_eq!(policy.0.decides().names(), ["victim", "placement", "suspend", "wear_swap"]);
     let sets = [
         ("erase.scheme", "ispe"),
@@ -151,7 +169,14 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
         ("ftl.over_provisioning", "0.3"),
     ];
     let first = document(Some(policy.clone()), &sets).unwrap();
-    assert_eq!(first, document(Some(policy), &sets).unwrap(), "the state of a run ends with it");
+    assert_eq!(first, document(Some(policy.clone()), &sets).unwrap(), "the state of a run ends with it");
+    assert_eq!(first["config"]["policy"]["limit"], 1_000_000_000);
+    let error = document(Some(policy.clone()), &[&sets[..], &[("policy.limit", "1000")]].concat()).unwrap_err();
+    assert_eq!(error, "policy \"all\": broke here");
+    let error = document(Some(policy), &[("policy.limits", "1000")]).unwrap_err();
+    assert!(error.ends_with("unknown key 'policy.limits'; nearest valid key: 'policy.limit'"), "{error}");
+    let error = document(None, &[("policy.limit", "1000")]).unwrap_err();
+    assert!(error.contains("unknown key 'policy.limit'"), "{error}");
     let cuts = [
         ("initial.age_writes", "0"),
         ("ftl.over_provisioning", "0.4"),
@@ -160,7 +185,7 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
         ("run.check", "integrity"),
     ];
     let under_cuts = [&sets[..], &cuts].concat();
-    let able = STATEFUL.replace("LIMIT", "1000000000u").replace("wear_swap, failure,", "0, failure,");
+    let able = STATEFUL.replace("wear_swap, failure,", "0, failure,");
     // A function that nobody takes is refused by the compiler.
     let able = able.lines().filter(|line| !line.contains("wear_swap(")).collect::<Vec<_>>().join("\n");
     let policy = load(&folder.shared("able.so", &able)).unwrap();
@@ -168,9 +193,6 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
     assert_eq!(cut, document(Some(policy), &under_cuts).unwrap(), "the state ends with each power cut too");
     assert_eq!(cut["power"]["broken_promises"], 0);
     assert!(cut["power"]["cuts"].as_u64().unwrap() >= 10, "{}", cut["power"]);
-    let object = folder.shared("fails.so", &STATEFUL.replace("LIMIT", "1000u"));
-    let error = document(Some(load(&object).unwrap()), &sets).unwrap_err();
-    assert_eq!(error, "policy \"all\": broke here");
 }
 
 #[test]
@@ -246,4 +268,55 @@ fn t485_a_function_at_an_address_is_called_with_what_the_header_says() {
     let page = PageToPlace { lpn: Lpn(7), plane: PlaneId(2), now: 9, copied_from: None };
     assert_eq!(decisions.placement(&page), Ok(2));
     assert_eq!(decisions.placement(&PageToPlace { lpn: Lpn(8), ..page }), Ok(1));
+}
+
+extern "C" fn counting_stream(state: *mut c_void, lpn: u32, plane: u32, now: u64, copied_from: u32) -> u32 {
+    assert_eq!((plane, now, copied_from), (2, 9, 1));
+    // SAFETY: the test gives the address of a number.
+    let calls = unsafe { &mut *state.cast::<u32>() };
+    *calls += 1;
+    lpn + *calls
+}
+
+#[test]
+fn t478_a_function_with_a_state_is_given_its_memory() {
+    let mut calls = 0u32;
+    let placement = counting_stream as StatePage as usize;
+    let addresses = Addresses { placement, state: (&raw mut calls) as usize, ..Addresses::default() };
+    let mut decisions = at_addresses(addresses);
+    let page = PageToPlace { lpn: Lpn(1), plane: PlaneId(2), now: 9, copied_from: Some(1) };
+    assert_eq!((decisions.placement(&page), decisions.placement(&page)), (Ok(2), Ok(3)));
+    assert_eq!(calls, 2);
+}
+
+/// Pages whose death is near together are written together: the less is copied, the better that is foreseen. The order
+/// is that of the paper (FAST'22, Figure 12): without separation, host and collection apart, SepBIT.
+#[test]
+fn t479_sepbit_copies_less_than_copies_apart_and_these_less_than_no_separation() {
+    let folder = Folder::new("sepbit");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies/sepbit.c");
+    let sepbit = load(&folder.shared("sepbit.so", &fs::read_to_string(path).unwrap())).unwrap();
+    for theta in ["0.9", "1.1"] {
+        let amplification = |policy, hot_cold| {
+            let sets = [
+                ("geometry.channels", "1"),
+                ("geometry.planes_per_die", "1"),
+                ("geometry.blocks_per_plane", "800"),
+                ("geometry.pages_per_block", "64"),
+                ("ftl.over_provisioning", "0.15"),
+                ("ftl.gc_policy", "cost-benefit"),
+                ("ftl.hot_cold", hot_cold),
+                ("workload.zipf_theta", theta),
+                ("workload.requests", "200000"),
+                ("initial.fill", "1.0"),
+                ("initial.age_writes", "4.0"),
+                ("run.timed", "false"),
+            ];
+            document(policy, &sets).unwrap()["write_amplification"].as_f64().unwrap()
+        };
+        let (none, copies) = (amplification(None, "mixed"), amplification(None, "gc"));
+        let sepbit = amplification(Some(sepbit.clone()), "mixed");
+        println!("zipf {theta}: NoSep {none:.3}, SepGC {copies:.3}, SepBIT {sepbit:.3}");
+        assert!(none > copies && copies > sepbit, "theta {theta}: {none}, {copies}, {sepbit}");
+    }
 }

@@ -235,9 +235,10 @@ impl Config {
     /// # Errors
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
-        let mut config = Config::read(&sources::values(source)?)?;
+        let values = sources::values(source)?;
+        let mut config = Config::read(&values)?;
         config.ftl.shared.spare_over_user = Some(sources::spare_over_user(config.ftl.shared.over_provisioning));
-        config.ftl.own_policy = source.own_policy.clone();
+        config.ftl.own_policy = source.own_policy.as_ref().map(|policy| policy.with_values(&values));
         config.ftl.give_plugins(&source.plugins);
         let config = capacity::sized(config, source.scale).map_err(|error| sources::with_aliases(source, error))?;
         check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
@@ -316,8 +317,9 @@ impl Config {
         let mut values = Values::new();
         self.write(&mut values);
         let mut root = serde_json::Map::new().into();
-        let own = self.ftl.own_layer().iter().flat_map(|layer| layer.source.keys()).collect::<Vec<_>>();
-        for key in table::rows().iter().chain(own) {
+        let of_layer = self.ftl.own_layer().map_or(&[][..], |layer| layer.source.keys());
+        let of_policy = self.ftl.own_policy.as_ref().map_or(&[][..], |policy| policy.0.keys());
+        for key in table::rows().iter().chain(of_layer).chain(of_policy) {
             let value = values.get(key.path).map_or(serde_json::Value::Null, json);
             *schema::place(&mut root, key.path) = value;
         }

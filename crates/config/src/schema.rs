@@ -62,7 +62,7 @@ fn key_schema(key: &Key) -> Value {
 /// # Errors
 /// Plug-ins whose names cannot be.
 pub fn schema(plugins: &[OwnLayer]) -> Result<Value, SpecError> {
-    let table = KeyTable::with(plugins)?;
+    let table = KeyTable::with(plugins, None)?;
     let mut properties = json!({ "preset": { "enum": preset::names().collect::<Vec<_>>() } });
     for key in table.rows() {
         let mut names = key.path.split('.');
@@ -107,7 +107,7 @@ fn flows_schema() -> Value {
 /// # Errors
 /// Unknown key, with the nearest valid one; plug-ins whose names cannot be.
 pub fn explain(path: &str, plugins: &[OwnLayer]) -> Result<Value, SpecError> {
-    let table = KeyTable::with(plugins)?;
+    let table = KeyTable::with(plugins, None)?;
     let of_flow = || flow::row(path).or_else(|| flow::own_row(path).map(Ok));
     let key = of_flow().unwrap_or_else(|| table.lookup(path).copied()).map_err(SpecError)?;
     let kind = match key.shape {

@@ -35,7 +35,7 @@ impl Collected {
 
 /// Nothing yet, for a source's keys.
 fn nothing(source: &SpecSource) -> Result<Collected, SpecError> {
-    Ok(Collected { table: KeyTable::with(&source.plugins)?, values: Values::new() })
+    Ok(Collected { table: KeyTable::with(&source.plugins, source.own_policy.as_ref())?, values: Values::new() })
 }
 
 /// The value of every key that has one.

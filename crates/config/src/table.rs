@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use pumice_ftl::plugin::OwnLayer;
+use pumice_ftl::policy::OwnPolicy;
 use pumice_types::interned;
 use pumice_types::key::{Key, Keys, ValueKind};
 
@@ -41,12 +42,13 @@ fn is_inside(key: &str, section: &str) -> bool {
 }
 
 impl KeyTable {
-    /// The keys with those of plug-ins.
+    /// The keys with those of plug-ins and of a policy of the user's own.
     ///
     /// # Errors
     /// Two plug-ins of one name, or one whose section would be a key or section that is there.
-    pub fn with(plugins: &[OwnLayer]) -> Result<KeyTable, String> {
+    pub fn with(plugins: &[OwnLayer], policy: Option<&OwnPolicy>) -> Result<KeyTable, String> {
         let mut table = BUILT_IN.clone();
+        table.rows.extend(policy.map_or(&[][..], |policy| policy.0.keys()));
         for (nth, plugin) in plugins.iter().enumerate() {
             let name = plugin.source.name();
             let section = format!("ftl.{}", name.name());

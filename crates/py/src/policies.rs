@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
 use pumice_ftl::policy::{
-    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
+    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint, key_path,
 };
-use pumice_ftl::victims::columns::{BlockRow, PlaneColumns};
+use pumice_ftl::victims::columns::{BlockLife, BlockRow, PlaneColumns};
+use pumice_types::interned;
+use pumice_types::key::{Key, Range, Value, ValueKind, Values, When};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::Deserialize;
@@ -70,6 +72,7 @@ struct PythonPolicy {
     name: String,
     sha256: String,
     decides: Decides,
+    keys: Vec<Key>,
     policy: Py<PyAny>,
     /// The interpreter's number of the thread that runs it; 0 before the run.
     thread: AtomicU64,
@@ -91,13 +94,44 @@ pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
         suspend: has("suspend"),
         wear_swap: has("wear_swap"),
     };
+    let name: String = policy.getattr("name")?.extract()?;
     Ok(OwnPolicy::new(PythonPolicy {
-        name: policy.getattr("name")?.extract()?,
+        keys: keys_of(policy, &name)?,
+        name,
         sha256: policy.getattr("sha256")?.extract()?,
         decides,
         policy: policy.clone().unbind(),
         thread: AtomicU64::new(0),
     }))
+}
+
+/// The keys of a Python policy, from their defaults: whole numbers, numbers and switches.
+fn keys_of(policy: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Key>> {
+    let defaults: Vec<(String, Bound<'_, PyAny>)> = policy.getattr("keys")?.extract()?;
+    let key = |(key, default): (String, Bound<'_, PyAny>)| {
+        let refused = |why: String| SpecError::new_err(format!("policy \"{name}\": {why}"));
+        let (shape, range, text) = if let Ok(on) = default.extract::<bool>() {
+            (ValueKind::Bool, Range::None, on.to_string())
+        } else if let Ok(whole) = default.extract::<i64>() {
+            (ValueKind::Int, Range::Int(i64::MIN, i64::MAX), whole.to_string())
+        } else if let Ok(number) = default.extract::<f64>() {
+            (ValueKind::Float, Range::Float(f64::MIN, f64::MAX), format!("{number:?}"))
+        } else {
+            return Err(refused(format!("its key {key:?} has a default that is no number and no truth value")));
+        };
+        Ok(Key {
+            path: key_path(&key).map_err(refused)?,
+            shape,
+            range,
+            unit: "",
+            default: interned::text(&text),
+            source: interned::text(&format!("policy \"{name}\"")),
+            when: When::Always,
+            text: "A key of the policy.",
+            check: |_| Ok(()),
+        })
+    };
+    defaults.into_iter().map(key).collect()
 }
 
 impl PolicySource for PythonPolicy {
@@ -113,9 +147,13 @@ impl PolicySource for PythonPolicy {
         self.decides
     }
 
-    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String> {
         Python::attach(|py| {
-            let at_work = self.at_work(py, shape).map_err(|error| told(py, error))?;
+            let at_work = self.at_work(py, shape, values).map_err(|error| told(py, error))?;
             Ok(Box::new(at_work) as Box<dyn Decisions>)
         })
     }
@@ -132,13 +170,24 @@ impl PolicySource for PythonPolicy {
 
 impl PythonPolicy {
     /// The policy at work on a device.
-    fn at_work(&self, py: Python<'_>, shape: &DeviceShape) -> PyResult<PythonDecisions> {
+    fn at_work(&self, py: Python<'_>, shape: &DeviceShape, values: &Values) -> PyResult<PythonDecisions> {
         let device = PyDict::new(py);
         device.set_item("planes", shape.planes)?;
         device.set_item("blocks_per_plane", shape.blocks_per_plane)?;
         device.set_item("pages_per_block", shape.pages_per_block)?;
         device.set_item("user_pages", shape.user_pages)?;
         device.set_item("seed", shape.seed)?;
+        let keys = PyDict::new(py);
+        for key in &self.keys {
+            let name = key.path.rsplit('.').next().unwrap_or_default();
+            match values.get(key.path) {
+                Some(Value::Bool(on)) => keys.set_item(name, on)?,
+                Some(Value::Int(whole)) => keys.set_item(name, whole)?,
+                Some(Value::Float(number)) => keys.set_item(name, number)?,
+                Some(Value::Text(_) | Value::Floats(_)) | None => {}
+            }
+        }
+        device.set_item("keys", keys)?;
         let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
         self.thread.store(thread, Relaxed);
         let made = self.policy.bind(py).call_method1("at_work", (device,))?;
@@ -157,6 +206,7 @@ impl PythonPolicy {
                 Err(_) => *function = Some(value.unbind()),
             }
         }
+        addresses.state = made.getattr("state")?.extract::<Option<usize>>()?.unwrap_or(0);
         Ok(PythonDecisions { functions, compiled: at_addresses(addresses), made: made.unbind(), planes: Vec::new() })
     }
 }
@@ -203,8 +253,7 @@ impl PythonDecisions {
 /// The columns of a plane by name.
 fn plane_columns<'py>(py: Python<'py>, columns: &PlaneColumns) -> PyResult<Bound<'py, PyDict>> {
     let named = PyDict::new(py);
-    for which in [Which::Changed, Which::Erases, Which::Valid, Which::Stream, Which::Closed, Which::Oldest, Which::Age]
-    {
+    for which in Which::ALL {
         named.set_item(which.name(), Column { columns: columns.shared(), which })?;
     }
     Ok(named)
@@ -285,9 +334,23 @@ enum Which {
     Closed,
     Oldest,
     Age,
+    OpenedAt,
+    ClosedAt,
 }
 
 impl Which {
+    const ALL: [Which; 9] = [
+        Which::Changed,
+        Which::Erases,
+        Which::Valid,
+        Which::Stream,
+        Which::Closed,
+        Which::Oldest,
+        Which::Age,
+        Which::OpenedAt,
+        Which::ClosedAt,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Which::Changed => "changed",
@@ -297,6 +360,8 @@ impl Which {
             Which::Closed => "closed",
             Which::Oldest => "oldest",
             Which::Age => "age",
+            Which::OpenedAt => "opened_at",
+            Which::ClosedAt => "closed_at",
         }
     }
 }
@@ -314,7 +379,8 @@ impl Column {
     #[getter(__array_interface__)]
     fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (rows, row) = (self.columns.rows(), size_of::<BlockRow>());
-        let first = rows.as_ptr() as usize;
+        let (first, lives, life) =
+            (rows.as_ptr() as usize, self.columns.lives().as_ptr() as usize, size_of::<BlockLife>());
         let (oldest, ages) = (self.columns.oldest(), self.columns.ages());
         let (kind, at, length, stride) = match self.which {
             Which::Changed => ("u8", first + BlockRow::CHANGED_AT, rows.len(), row),
@@ -324,6 +390,8 @@ impl Column {
             Which::Closed => ("b1", first + BlockRow::CLOSED_AT, rows.len(), row),
             Which::Oldest => ("u4", oldest.as_ptr() as usize, oldest.len(), size_of::<u32>()),
             Which::Age => ("f8", ages.as_ptr() as usize, ages.len(), size_of::<AtomicU64>()),
+            Which::OpenedAt => ("u8", lives + BlockLife::OPENED_AT, rows.len(), life),
+            Which::ClosedAt => ("u8", lives + BlockLife::CLOSED_AT, rows.len(), life),
         };
         let order = if cfg!(target_endian = "big") { '>' } else { '<' };
         let interface = PyDict::new(py);

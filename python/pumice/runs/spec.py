@@ -50,13 +50,16 @@ def from_folder(path: Any, folder: Path) -> Any:
 
 
 def check_key(key: str, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
-    """Refuses a key that neither the engine nor one of the plug-ins at these paths has.
+    """Refuses a key that neither the engine nor one of the plug-ins at these paths has. Keys of a policy are checked
+    when the spec is resolved.
 
     Raises:
         SpecError: one line with the nearest key.
     """
     if not is_unicode(key):
         raise SpecError(f"unknown key '{printable(key)}'")
+    if key.startswith("policy."):
+        return
     _engine.explain(key, plugins)
 
 

@@ -17,3 +17,5 @@ pub use table::{
     CChips, CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CSpareArea, CValue, FTL_VERSION, FindsPage,
     ForDevice, PlansAccess, PlansStep, Recovers, TakesNote, Tells,
 };
+#[cfg(feature = "host")]
+pub(crate) use table::{CHOICE, NUMBER, SWITCH, WHOLE_NUMBER};

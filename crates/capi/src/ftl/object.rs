@@ -1,7 +1,7 @@
 //! Plug-ins from shared objects: what they declare, checked before anything of them runs.
 
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -9,15 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use libloading::Library;
 use pumice_ftl::plugin::{LayerSource, OwnLayer, PluginDevice, PluginName, SpareAreas};
 use pumice_ftl::{Plan, TranslationLayer};
-use pumice_types::key::{Key, Range, Value, ValueKind, Values, When};
-use pumice_types::{ProgramOrder, interned};
+use pumice_types::ProgramOrder;
+use pumice_types::key::{Key, Values};
 
 use super::layer::{LayerOfC, PlanningFunctions, plan_in, room, take_all};
 use super::spare_areas::{CHIPS, while_read};
-use super::table::{
-    CHOICE, CKey, CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, NUMBER, Recovers, SWITCH, TABLE_BYTES,
-    WHOLE_NUMBER,
-};
+use super::table::{CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, Recovers, TABLE_BYTES};
+use crate::declared_keys::{KeyOwner, c_value, keys_of};
 use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
 
@@ -28,9 +26,6 @@ const INTERFACE: Interface = Interface {
     entry: "pumice_ftl",
     lacks: "so it holds no translation layer",
 };
-
-/// The most keys of a plug-in.
-const KEYS_MAX: u64 = 256;
 
 /// Files that this process has loaded, with their digests. The system loads a file only once.
 static LOADED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
@@ -87,22 +82,16 @@ fn note_loaded(path: &Path, sha256: &str) -> Result<(), String> {
     Err("has changed since this process loaded it; start a new process".into())
 }
 
-/// A text of a plug-in.
-///
-/// # Safety
-/// `text` is null or points to bytes that end with a 0.
-unsafe fn text_of(text: *const c_char, what: &str) -> Result<String, String> {
-    // SAFETY: the caller's promise.
-    unsafe { foreign::text(text, what) }?.ok_or_else(|| format!("{what} is a null pointer"))
-}
-
 impl PluginObject {
     /// What a table declares.
     fn new(table: &CLayer, sha256: String) -> Result<PluginObject, String> {
         // SAFETY: the header asks for a text.
-        let name = PluginName::new(&unsafe { text_of(table.name, "its name") }?)?;
+        let name = PluginName::new(&unsafe { foreign::needed_text(table.name, "its name") }?)?;
         let missing = |function: &str| format!("plug-in \"{}\": has no function {function}", name.name());
-        let keys = keys_of(table, name).map_err(|text| format!("plug-in \"{}\": {text}", name.name()))?;
+        let owner = KeyOwner { path: &|key| name.key_path(key), source: &format!("plug-in \"{}\"", name.name()) };
+        // SAFETY: the table says how long the list is.
+        let keys = unsafe { keys_of((table.key, table.keys), &owner) };
+        let keys = keys.map_err(|text| format!("{}: {text}", owner.source))?;
         Ok(PluginObject {
             name,
             sha256,
@@ -143,86 +132,6 @@ impl PluginObject {
     fn ask<T>(&self, function: ForDevice<T>, device: &PluginDevice, values: &Values) -> T {
         // SAFETY: device and values live during the call, and there is a value for each key.
         self.with(device, values, |device, values| unsafe { function(device, values) })
-    }
-}
-
-/// The keys that a table declares.
-fn keys_of(table: &CLayer, name: PluginName) -> Result<Vec<Key>, String> {
-    if table.keys > KEYS_MAX || table.keys > 0 && table.key.is_null() {
-        return Err(format!("has {} keys; allowed: at most {KEYS_MAX}, in a list that is there", table.keys));
-    }
-    let mut keys: Vec<Key> = Vec::new();
-    for nth in 0..table.keys as usize {
-        // SAFETY: the table says that it has so many.
-        let key = unsafe { ptr::read(table.key.add(nth)) };
-        let key = key_of(&key, name)?;
-        if keys.iter().any(|other| other.path == key.path) {
-            return Err(format!("has two keys {}", key.path));
-        }
-        keys.push(key);
-    }
-    Ok(keys)
-}
-
-/// A key as specs have it.
-fn key_of(key: &CKey, name: PluginName) -> Result<Key, String> {
-    // SAFETY: the header asks for texts.
-    let texts = unsafe {
-        (
-            text_of(key.name, "the name of a key")?,
-            text_of(key.default_value, "the default of a key")?,
-            text_of(key.unit, "the unit of a key")?,
-            text_of(key.text, "the text of a key")?,
-        )
-    };
-    let (path, refused) = (name.key_path(&texts.0)?, |why: &str| Err(format!("its key \"{}\" {why}", texts.0)));
-    let (shape, range) = match key.kind {
-        WHOLE_NUMBER if key.least <= key.most => (ValueKind::Int, Range::Int(key.least, key.most)),
-        NUMBER if key.low <= key.high => (ValueKind::Float, Range::Float(key.low, key.high)),
-        WHOLE_NUMBER | NUMBER => return refused("has limits that no number is between"),
-        SWITCH => (ValueKind::Bool, Range::None),
-        CHOICE => {
-            // SAFETY: the header asks for a text.
-            let names = unsafe { text_of(key.choices, "the names of a choice") }?;
-            let names: Vec<&str> = names.split('|').collect();
-            if names.iter().any(|name| name.is_empty()) {
-                return refused("has a choice without a name");
-            }
-            (ValueKind::Choice(interned::list(&names)), Range::None)
-        }
-        _ => return refused("has a type or a condition that pumice_ftl.h does not have"),
-    };
-    Ok(Key {
-        path,
-        shape,
-        range,
-        unit: interned::text(&texts.2),
-        default: interned::text(&texts.1),
-        source: interned::text(&format!("plug-in \"{}\"", name.name())),
-        when: When::Always,
-        text: interned::text(&texts.3),
-        check: |_| Ok(()),
-    })
-}
-
-/// The value of a key as C sees it.
-fn c_value(key: &Key, value: Option<&Value>) -> CValue {
-    let plain = CValue { given: u32::from(value.is_some()), ..CValue::default() };
-    let place = |name: &str| match key.shape {
-        ValueKind::Choice(names) => names.iter().position(|known| *known == name).unwrap_or(0) as i64,
-        ValueKind::Int
-        | ValueKind::Float
-        | ValueKind::Bool
-        | ValueKind::Text
-        | ValueKind::Floats
-        | ValueKind::FloatOrFloats => 0,
-    };
-    match value {
-        Some(Value::Int(whole)) => CValue { whole: *whole, ..plain },
-        Some(Value::Float(number)) => CValue { number: *number, ..plain },
-        Some(Value::Bool(on)) => CValue { whole: (*on).into(), ..plain },
-        Some(Value::Text(name)) => CValue { whole: place(name), ..plain },
-        Some(Value::Floats(_)) | None => plain,
     }
 }
 

@@ -3,26 +3,31 @@
 mod flat;
 mod table;
 
+use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
 
 use libloading::Library;
-use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
+use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource, key_path};
+use pumice_types::key::{Key, Values};
 
 use crate::InterfaceVersion;
+use crate::declared_keys::{KeyOwner, c_value, keys_of};
 use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
-pub use flat::{Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, at_addresses};
+pub use flat::{
+    Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, StateErase, StatePage, StatePlane, at_addresses,
+};
 pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CFunctions, CPage, CPlane, CPolicy};
 
 /// Version of the interface.
-pub const POLICY_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
+pub const POLICY_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
 
 /// What a shared object exports.
 const INTERFACE: Interface = Interface {
     header: "pumice_policy.h",
     version: POLICY_VERSION,
-    table_bytes: &[size_of::<CPolicy>()],
+    table_bytes: &[offset_of!(CPolicy, key), size_of::<CPolicy>()],
     entry: "pumice_policy",
     lacks: "so it is no policy",
 };
@@ -36,6 +41,7 @@ struct SharedObject {
     name: String,
     sha256: String,
     decides: Decides,
+    keys: Vec<Key>,
     table: CPolicy,
     /// Stays loaded; none for a table that is a part of this program.
     _library: Option<Library>,
@@ -72,7 +78,11 @@ impl SharedObject {
     /// What a table declares.
     fn new(table: CPolicy, sha256: String, library: Option<Library>) -> Result<SharedObject, String> {
         let (decides, name) = (table.decides()?, name_of(&table)?);
-        Ok(SharedObject { name, sha256, decides, table, _library: library })
+        let owner = KeyOwner { path: &key_path, source: &format!("policy \"{name}\"") };
+        // SAFETY: the table says how long the list is; the header asks for texts.
+        let keys = unsafe { keys_of((table.key, table.keys), &owner) };
+        let keys = keys.map_err(|text| format!("{}: {text}", owner.source))?;
+        Ok(SharedObject { name, sha256, decides, keys, table, _library: library })
     }
 }
 
@@ -101,10 +111,15 @@ impl PolicySource for SharedObject {
         self.decides
     }
 
-    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String> {
         let mut context = ptr::null_mut();
         if let Some(create) = self.table.create {
-            let device = CDecisions::device(shape);
+            let c_values: Vec<_> = self.keys.iter().map(|key| c_value(key, values.get(key.path))).collect();
+            let device = CDecisions::device(shape, &c_values);
             // SAFETY: the structure lives during the call.
             context = unsafe { create(&raw const device) };
             if context.is_null() {

@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_void};
 
 use pumice_ftl::policy::{AskingPlane, Decides, Decisions, DeviceShape, PageToPlace, SuspensionPoint};
-use pumice_ftl::victims::columns::{BlockRow, NO_BLOCK, PlaneColumns};
+use pumice_ftl::victims::columns::{BlockLife, BlockRow, NO_BLOCK, PlaneColumns};
 
 use crate::foreign;
+use crate::ftl::{CKey, CValue};
 
 /// `copied_from` of a page that the host writes.
 pub const FROM_HOST: u32 = 255;
@@ -24,6 +25,8 @@ pub struct CDevice {
     pub user_pages: u32,
     /// Seed of the run.
     pub seed: u64,
+    /// Values of the policy's keys.
+    pub value: *const CValue,
 }
 
 /// `struct pumice_plane`
@@ -46,6 +49,8 @@ pub struct CPlane {
     pub oldest: *const u32,
     /// Ages of the blocks named in `oldest`.
     pub age: *const f64,
+    /// When the blocks were written.
+    pub life: *const BlockLife,
 }
 
 /// `struct pumice_erase`
@@ -119,6 +124,10 @@ pub struct CPolicy {
     pub wear_swap: Option<AboutPlane>,
     /// Tells why a call failed.
     pub failure: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
+    /// Keys.
+    pub key: *const CKey,
+    /// Number of keys.
+    pub keys: u64,
 }
 
 /// The decisions of C at work in one run.
@@ -189,10 +198,10 @@ impl CDecisions {
         CDecisions { functions, context }
     }
 
-    /// The structure that `create` is given.
-    pub fn device(shape: &DeviceShape) -> CDevice {
+    /// The structure that `create` is given, with the values of its keys.
+    pub fn device(shape: &DeviceShape, values: &[CValue]) -> CDevice {
         let DeviceShape { planes, blocks_per_plane, pages_per_block, user_pages, seed } = *shape;
-        CDevice { planes, blocks_per_plane, pages_per_block, user_pages, seed }
+        CDevice { planes, blocks_per_plane, pages_per_block, user_pages, seed, value: values.as_ptr() }
     }
 
     /// The answer of a call, unless it failed.
@@ -229,6 +238,7 @@ fn c_plane(now: u64, plane: u32, columns: &PlaneColumns) -> CPlane {
         block: columns.rows().as_ptr(),
         oldest: columns.oldest().as_ptr().cast(),
         age: columns.ages().as_ptr().cast(),
+        life: columns.lives().as_ptr(),
     }
 }
 

@@ -541,6 +541,8 @@ fn lying_policy(random: &mut Random) -> CPolicy {
         suspend: random.one_in(2).then_some(policy_suspend as _),
         wear_swap: random.one_in(2).then_some(policy_swap as _),
         failure: random.one_in(2).then_some(policy_failure as _),
+        key: null(),
+        keys: u64::from(random.one_in(20)) * random.below(3),
     }
 }
 

@@ -11,6 +11,7 @@ use pumice_ftl::policy::{
 };
 use pumice_ftl::victims::columns::{NO_BLOCK, PlaneColumns};
 use pumice_types::RecoveryFault;
+use pumice_types::key::Values;
 use pumice_types::recovery_fault::switch;
 use serde_json::Value;
 
@@ -50,7 +51,7 @@ impl PolicySource for Functions {
         }
     }
 
-    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
         assert!(shape.planes > 0 && shape.blocks_per_plane > 0 && shape.user_pages > 0);
         Ok(Box::new(self.clone()))
     }
@@ -145,6 +146,8 @@ fn t431_rows_say_what_the_plane_holds() {
         let columns = columns(plane);
         let (rows, counts) = (columns.rows(), columns.oldest().len());
         for (block, row) in (0..).zip(rows) {
+            let life = &columns.lives()[block as usize];
+            assert!(!row.is_closed() || life.opened() <= life.closed() && life.closed() <= row.changed());
             assert_eq!(row.is_closed(), plane.blocks.valid_of(block).is_some());
             assert!(!row.is_closed() || usize::from(row.valid()) < counts && row.changed() <= plane.now);
         }
@@ -382,7 +385,7 @@ impl PolicySource for Remembering {
         Decides { victim: true, streams: 3, suspend: false, wear_swap: false }
     }
 
-    fn open(&self, _: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
         self.0.fetch_add(1, Relaxed);
         Ok(Box::new(Memory(0)))
     }
@@ -406,7 +409,7 @@ impl PolicySource for Watching {
         Decides { streams: 3, ..Decides::default() }
     }
 
-    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
         Ok(Box::new(Clocks { planes: vec![(0, false); shape.planes as usize], asked: self.0 }))
     }
 }

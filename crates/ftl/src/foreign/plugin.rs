@@ -9,16 +9,13 @@ use pumice_types::{BlockId, Geometry, PageAddress, PartialEraseUnit, PbTree, Pro
 
 use crate::plan::{FtlError, Plan, PluginFault};
 use crate::seam::policy::CallCount;
-use crate::seam::{LayerSpec, Recovery, TranslationLayer, whole_share};
+use crate::seam::{LayerSpec, Recovery, TranslationLayer, check_name, whole_share};
 
 /// The most commands that a plug-in may plan in one call.
 pub const PLAN_COMMANDS_MAX: usize = 1 << 17;
 
 /// What stands before a plug-in's name in `ftl.kind`.
 const KIND_PREFIX: &str = "plugin:";
-
-/// Longest name of a plug-in or of one of its keys, in characters.
-const NAME_CHARS: usize = 40;
 
 /// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
 ///
@@ -184,16 +181,6 @@ impl PluginName {
         let rest = path.strip_prefix("ftl.").and_then(|rest| rest.strip_prefix(self.name()));
         rest.is_some_and(|rest| rest.starts_with('.'))
     }
-}
-
-/// Checks a name; the error says what is allowed.
-fn check_name(name: &str, joint: char) -> Result<(), String> {
-    let is_allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == joint;
-    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
-    if begins && name.len() <= NAME_CHARS && name.chars().all(is_allowed) {
-        return Ok(());
-    }
-    Err(format!("small letters, digits and '{joint}', a letter first, at most {NAME_CHARS}"))
 }
 
 /// Where the plug-in of a spec comes from.

@@ -95,6 +95,9 @@ macro_rules! dispatch {
                 self.shared.write(values);
                 self.superblock.write(values);
                 self.policies.write(values);
+                if let Some(policy) = &self.own_policy {
+                    values.extend(policy.values().iter().map(|(path, value)| (*path, value.clone())));
+                }
                 $(self.$keys.write(values);)+
             }
         }

@@ -7,6 +7,7 @@
 mod capabilities;
 mod facts;
 mod layer;
+mod names;
 mod parts;
 pub mod policy;
 mod recovery;
@@ -17,6 +18,7 @@ mod zones;
 pub(crate) use capabilities::capabilities;
 pub use facts::{Facts, Reports};
 pub use layer::{CopiedLayer, Layer};
+pub(crate) use names::check_name;
 pub(crate) use parts::typed_share;
 pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};

@@ -9,8 +9,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pumice_types::{BlockId, DieId, Lpn, PlaneId, Time};
+use pumice_types::key::{Key, Values};
+use pumice_types::{BlockId, DieId, Lpn, PlaneId, Time, interned};
 
+use super::names::check_name;
 use crate::blocks::victims::ClosedBlocks;
 pub use crate::plan::STREAMS_MAX;
 use crate::plan::{FtlError, PolicyFault};
@@ -152,25 +154,54 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
     /// What it decides.
     fn decides(&self) -> Decides;
 
-    /// Makes the policy of one run.
+    /// Keys of the section `[policy]`, with whole paths ([`key_path`]).
+    fn keys(&self) -> &[Key] {
+        &[]
+    }
+
+    /// Makes the policy of one run, with the values of its keys.
     ///
     /// # Errors
     /// The policy cannot be made; the text is one line.
-    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String>;
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String>;
 
     /// Ends a call that does not return, as far as that is possible. Called in another thread than that of the run,
     /// which is given up.
     fn stop(&self) {}
 }
 
-/// A user's policy in a configuration. Two are equal if name and source are.
+/// What stands before the name of a policy's key in a spec.
+const SECTION: &str = "policy.";
+
+/// The path of a policy's key.
+///
+/// # Errors
+/// What no name of a key can be.
+pub fn key_path(name: &str) -> Result<&'static str, String> {
+    check_name(name, '_').map_err(|allowed| format!("{name:?} is no name of a key; allowed: {allowed}"))?;
+    Ok(interned::text(&format!("{SECTION}{name}")))
+}
+
+/// A user's policy in a configuration. Two are equal if name, source and values are.
 #[derive(Clone, Debug)]
-pub struct OwnPolicy(pub Arc<dyn PolicySource>, CallCount);
+pub struct OwnPolicy(pub Arc<dyn PolicySource>, CallCount, Values);
 
 impl OwnPolicy {
     /// A source's policy, not asked yet.
     pub fn new(source: impl PolicySource + 'static) -> OwnPolicy {
-        OwnPolicy(Arc::new(source), CallCount::default())
+        OwnPolicy(Arc::new(source), CallCount::default(), Values::new())
+    }
+
+    /// The policy with the values that a spec has for its keys.
+    #[must_use]
+    pub fn with_values(&self, values: &Values) -> OwnPolicy {
+        let own = values.iter().filter(|(path, _)| path.starts_with(SECTION));
+        OwnPolicy(Arc::clone(&self.0), self.1.clone(), own.map(|(path, value)| (*path, value.clone())).collect())
+    }
+
+    /// Values of its keys.
+    pub fn values(&self) -> &Values {
+        &self.2
     }
 
     /// The count of its calls, for a thread that watches whether they return.
@@ -213,7 +244,7 @@ impl std::panic::RefUnwindSafe for OwnPolicy {}
 
 impl PartialEq for OwnPolicy {
     fn eq(&self, other: &OwnPolicy) -> bool {
-        self.0.name() == other.0.name() && self.0.sha256() == other.0.sha256()
+        self.0.name() == other.0.name() && self.0.sha256() == other.0.sha256() && self.2 == other.2
     }
 }
 
@@ -263,7 +294,7 @@ impl Decider {
     /// [`PolicyFault`]: it cannot be made.
     pub fn open(source: &OwnPolicy, shape: &DeviceShape) -> Result<Decider, PolicyFault> {
         let fault = |text| PolicyFault { policy: source.0.name().into(), text };
-        let policy = source.1.during(|| source.0.open(shape)).map_err(fault)?;
+        let policy = source.1.during(|| source.0.open(shape, source.values())).map_err(fault)?;
         Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Arc::new(Mutex::new(policy)) })
     }
 

@@ -30,6 +30,7 @@ pub struct ClosedBlocks {
     lists: Lists,
     /// No list below this one holds a block.
     lowest: usize,
+    /// Closed blocks, those with an invalid page first.
     closed: Vec<u32>,
     /// Closed blocks with an invalid page.
     with_invalid: u32,
@@ -62,8 +63,10 @@ impl ClosedBlocks {
     pub fn close(&mut self, block: u32, valid: u16, now: u64) {
         self.places[block as usize] = self.closed.len() as u32;
         self.closed.push(block);
-        self.row(block).close(valid, now);
-        self.with_invalid += u32::from(usize::from(valid) < self.pages());
+        self.entries.close(block, valid, now);
+        if usize::from(valid) < self.pages() {
+            self.note_invalid(block);
+        }
         self.append(block, valid);
         if let Some(by_age) = &mut self.by_age {
             by_age.append(BY_AGE, block);
@@ -77,11 +80,25 @@ impl ClosedBlocks {
             by_age.remove(block);
         }
         self.row(block).open();
-        let (place, valid) = (self.places[block as usize], self.row(block).valid());
-        self.with_invalid -= u32::from(usize::from(valid) < self.pages());
-        self.closed.swap_remove(place as usize);
-        if let Some(&moved) = self.closed.get(place as usize) {
-            self.places[moved as usize] = place;
+        if !self.is_full(block) {
+            self.with_invalid -= 1;
+            self.swap(self.places[block as usize], self.with_invalid);
+        }
+        self.swap(self.places[block as usize], self.closed.len() as u32 - 1);
+        self.closed.pop();
+    }
+
+    /// Moves a block, of which the first page was invalidated, to the others with an invalid page.
+    fn note_invalid(&mut self, block: u32) {
+        self.swap(self.places[block as usize], self.with_invalid);
+        self.with_invalid += 1;
+    }
+
+    /// Two closed blocks change places in `closed`.
+    fn swap(&mut self, one: u32, other: u32) {
+        self.closed.swap(one as usize, other as usize);
+        for place in [one, other] {
+            self.places[self.closed[place as usize] as usize] = place;
         }
     }
 
@@ -89,9 +106,10 @@ impl ClosedBlocks {
     #[inline]
     pub fn invalidate(&mut self, block: u32, now: u64) {
         if self.lists.is_listed(block) {
-            let before = self.row(block).valid();
-            self.with_invalid += u32::from(usize::from(before) == self.pages());
-            let valid = before - 1;
+            if self.is_full(block) {
+                self.note_invalid(block);
+            }
+            let valid = self.row(block).valid() - 1;
             self.row(block).change(valid, now);
             self.lists.remove(block);
             self.append(block, valid);
@@ -135,12 +153,10 @@ impl ClosedBlocks {
 
     /// The next victim; `None` if no closed block has an invalid page.
     pub fn choose(&mut self, now: u64) -> Option<u32> {
-        let greedy = self.cheapest()?;
-        let policy = self.policy;
-        let chosen = policy.choose(self, now);
-        // A policy that samples few blocks may draw only fully valid ones. Reclaiming such a block gains nothing, so
-        // greedy's choice is used instead.
-        chosen.filter(|&block| policy.takes_full_blocks() || !self.is_full(block)).or(Some(greedy))
+        if !self.has_invalid() {
+            return None;
+        }
+        self.policy.choose(self, now)
     }
 
     /// The victim with the fewest valid pages, whatever the policy says.
@@ -184,13 +200,20 @@ impl ClosedBlocks {
         self.by_age.as_ref()?.first(BY_AGE)
     }
 
-    /// The block with the fewest valid pages among so many closed ones drawn at random.
+    /// The block with the fewest valid pages among so many closed ones drawn at random. If nothing is to be won in any
+    /// of them, they are drawn again from those with an invalid page.
     pub fn best_of_random(&mut self, choices: u32) -> Option<u32> {
+        let best = self.best_of(choices, self.closed.len())?;
+        if self.is_full(best) { self.best_of(choices, self.with_invalid as usize) } else { Some(best) }
+    }
+
+    /// The block with the fewest valid pages among so many drawn from the first ones of `closed`.
+    fn best_of(&mut self, choices: u32, first: usize) -> Option<u32> {
         self.looks += u64::from(choices);
-        let (closed, rows) = (self.closed.len() as u64, self.entries.rows());
+        let (candidates, rows) = (&self.closed[..first], self.entries.rows());
         let draws = (0..choices).map(|_| {
-            let pick = (u128::from(self.random.next_u64()) * u128::from(closed)) >> 64;
-            self.closed[pick as usize]
+            let pick = (u128::from(self.random.next_u64()) * candidates.len() as u128) >> 64;
+            candidates[pick as usize]
         });
         draws.min_by_key(|&block| rows[block as usize].valid())
     }
@@ -198,6 +221,11 @@ impl ClosedBlocks {
     /// Notes how often a block was erased, for policies that look at it, where that is known from elsewhere.
     pub fn note_erases(&mut self, block: u32, erases: u32) {
         self.row(block).set_erases(erases);
+    }
+
+    /// Notes that the first page of a block is written at the plane's time `now`, for policies that look at it.
+    pub fn note_opened(&mut self, block: u32, now: u64) {
+        self.entries.open(block, now);
     }
 
     /// Notes the stream of a block's pages, for policies that look at it.

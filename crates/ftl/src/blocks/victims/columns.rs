@@ -77,7 +77,7 @@ impl BlockRow {
         }
     }
 
-    pub(super) fn close(&self, valid: u16, now: u64) {
+    fn close(&self, valid: u16, now: u64) {
         self.change(valid, now);
         self.closed.store(1, Relaxed);
     }
@@ -103,10 +103,41 @@ impl BlockRow {
     }
 }
 
+/// When a block was written, by the plane's clock. The layout is part of the interface for users' own policies.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[repr(C)]
+pub struct BlockLife {
+    opened: AtomicU64,
+    closed: AtomicU64,
+}
+
+impl BlockLife {
+    /// Where it holds the clock of the opening, in bytes.
+    pub const OPENED_AT: usize = offset_of!(BlockLife, opened);
+    /// Where it holds the clock of the closing, in bytes.
+    pub const CLOSED_AT: usize = offset_of!(BlockLife, closed);
+
+    /// The plane's clock when the first page of the block was about to be written.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Relaxed)
+    }
+
+    /// The plane's clock when the last page of the block had been written; meaningless while the block is not closed.
+    pub fn closed(&self) -> u64 {
+        self.closed.load(Relaxed)
+    }
+
+    /// One of its own that holds the same.
+    fn copied(&self) -> BlockLife {
+        BlockLife { opened: self.opened().into(), closed: self.closed().into() }
+    }
+}
+
 /// The columns of one plane. A clone is a copy of its own; [`PlaneColumns::shared`] are the columns themselves.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PlaneColumns {
     rows: Arc<[BlockRow]>,
+    lives: Arc<[BlockLife]>,
     /// For each count of valid pages the closed block that has been unchanged longest, or [`NO_BLOCK`]; empty until it
     /// is asked for.
     oldest: Arc<[AtomicU32]>,
@@ -120,6 +151,7 @@ impl Clone for PlaneColumns {
     fn clone(&self) -> PlaneColumns {
         PlaneColumns {
             rows: self.rows.iter().map(BlockRow::copied).collect(),
+            lives: self.lives.iter().map(BlockLife::copied).collect(),
             oldest: self.oldest.iter().map(|block| AtomicU32::new(block.load(Relaxed))).collect(),
             ages: self.ages.iter().map(|age| AtomicU64::new(age.load(Relaxed))).collect(),
             shown_from: self.shown_from,
@@ -130,20 +162,42 @@ impl Clone for PlaneColumns {
 impl PlaneColumns {
     /// The columns of a plane of `blocks` blocks, none of them closed.
     pub fn new(blocks: usize) -> PlaneColumns {
-        PlaneColumns { rows: (0..blocks).map(|_| BlockRow::default()).collect(), ..PlaneColumns::default() }
+        PlaneColumns {
+            rows: (0..blocks).map(|_| BlockRow::default()).collect(),
+            lives: (0..blocks).map(|_| BlockLife::default()).collect(),
+            ..PlaneColumns::default()
+        }
     }
 
     /// The columns themselves, for who holds on to them.
     pub fn shared(&self) -> PlaneColumns {
-        let PlaneColumns { rows, oldest, ages, shown_from } = self;
-        let (rows, oldest, ages) = (Arc::clone(rows), Arc::clone(oldest), Arc::clone(ages));
-        PlaneColumns { rows, oldest, ages, shown_from: *shown_from }
+        let PlaneColumns { rows, lives, oldest, ages, shown_from } = self;
+        let (rows, lives) = (Arc::clone(rows), Arc::clone(lives));
+        let (oldest, ages) = (Arc::clone(oldest), Arc::clone(ages));
+        PlaneColumns { rows, lives, oldest, ages, shown_from: *shown_from }
     }
 
     /// The blocks.
     #[inline]
     pub fn rows(&self) -> &[BlockRow] {
         &self.rows
+    }
+
+    /// When the blocks were written.
+    #[inline]
+    pub fn lives(&self) -> &[BlockLife] {
+        &self.lives
+    }
+
+    /// Notes that a block is opened at the plane's time `now`.
+    pub(super) fn open(&self, block: u32, now: u64) {
+        self.lives[block as usize].opened.store(now, Relaxed);
+    }
+
+    /// Notes that a block is closed at the plane's time `now`.
+    pub(super) fn close(&self, block: u32, valid: u16, now: u64) {
+        self.rows[block as usize].close(valid, now);
+        self.lives[block as usize].closed.store(now, Relaxed);
     }
 
     /// For each count of valid pages the block that has been unchanged longest, or [`NO_BLOCK`].

@@ -12,7 +12,6 @@ impl VictimRule for Fifo {
     type Keys = ();
 
     const ORDERS_BY_CLOSING: bool = true;
-    const TAKES_FULL_BLOCKS: bool = true;
 
     fn of(_: &()) -> Fifo {
         Fifo

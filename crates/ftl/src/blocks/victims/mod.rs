@@ -22,13 +22,10 @@ pub trait VictimRule: Copy {
     /// Whether it asks for the order in which blocks were closed ([`ClosedBlocks::first_closed`]).
     const ORDERS_BY_CLOSING: bool = false;
 
-    /// Whether it may name a block without an invalid page. Of other policies such a choice is not taken.
-    const TAKES_FULL_BLOCKS: bool = false;
-
     /// The policy as its keys describe it.
     fn of(keys: &Self::Keys) -> Self;
 
-    /// The block to reclaim at the plane's time `now`, which counts pages written.
+    /// The block to reclaim at the plane's time `now`, which counts pages written. Asked if a block has an invalid page.
     fn choose(self, blocks: &mut ClosedBlocks, now: u64) -> Option<u32>;
 }
 
@@ -93,10 +90,6 @@ macro_rules! registry {
         impl VictimPolicy {
             fn orders_by_closing(self) -> bool {
                 match self { $(VictimPolicy::$variant(_) => <$rule as VictimRule>::ORDERS_BY_CLOSING),+ }
-            }
-
-            fn takes_full_blocks(self) -> bool {
-                match self { $(VictimPolicy::$variant(_) => <$rule as VictimRule>::TAKES_FULL_BLOCKS),+ }
             }
 
             fn choose(self, blocks: &mut ClosedBlocks, now: u64) -> Option<u32> {

@@ -24,6 +24,9 @@ impl PageFtl {
     /// A block that is about to be written: it may be erased again before, and its pages carry its wear.
     pub(in crate::layers::page) fn begin_block(&mut self, open: Open) -> Open {
         self.note_again(open.block);
+        let geometry = &self.config.geometry;
+        let state = &mut self.planes[geometry.plane_of(open.block).index()];
+        state.victims.blocks().note_opened(geometry.index_in_plane(open.block), state.now);
         self.with_wear(open)
     }
 
