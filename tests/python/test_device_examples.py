@@ -31,7 +31,7 @@ def loaded(name: str) -> ModuleType:
 
 
 def built(name: str, prefix: Path, out: Path, *library: str) -> Path:
-    """An example in C or C++, without a warning. `library`: flags of the compiler, and what the example is linked with."""
+    """An example in C or C++, without a warning. `library`: flags of the compiler, and what it is linked with."""
     source, program = EXAMPLES / name, out / Path(name).stem
     compiler, standard = {
         ".c": (os.environ.get("CC", "cc"), "-std=c99"),
@@ -109,7 +109,7 @@ def sanitizers(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return flags
 
 
-@pytest.mark.parametrize(("name", "arguments"), [("histogram.c", []), ("port.cpp", []), ("speed.c", ["write", "64000"])])
+@pytest.mark.parametrize(("name", "arguments"), [("histogram.c", []), ("port.cpp", []), ("speed.c", ["read", "64000"])])
 def test_sanitizers_find_nothing_in_the_examples(
     name: str, arguments: list[str], chip_prefix: Path, shared: list[str], sanitizers: list[str], tmp_path: Path
 ) -> None:

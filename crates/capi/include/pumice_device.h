@@ -1,9 +1,9 @@
 /*
  * pumice_device.h: a simulated SSD inside another program's simulation. Requests and time go in, completions come out.
  *
- * A device is opened from a spec (the TOML and presets of `pumice run`). It has no threads, no clock of its own and
- * writes no files. All of it is a function of the spec, its seed and the calls: it runs the commands that `pumice run`
- * runs on the same requests, and its result is the same.
+ * A device is opened from a spec (the TOML and presets of `pumice run`). It has no threads, no clock of its own, and no
+ * files but the snapshots that it is asked for. All of it is a function of the spec, its seed and the calls: it runs the
+ * commands that `pumice run` runs on the same requests, and its result is the same.
  *
  *     pumice_device_options options = PUMICE_DEVICE_OPTIONS;
  *     pumice_device drive;
