@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pumice.results.command_log import read_command_log, verify_log
     from pumice.results.result import Result
     from pumice.runs.compare import Comparison, compare
+    from pumice.runs.life import life
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
     from pumice.runs.sweep import sweep
@@ -65,6 +66,7 @@ __all__ = [
     "Uncorrectable",
     "compare",
     "crash",
+    "life",
     "plan_m_merge",
     "plugin",
     "policy",
@@ -101,6 +103,7 @@ _MODULES = {
     "pumice.plugins": ("Plugin", "plugin"),
     "pumice.results.result": ("Result",),
     "pumice.runs.compare": ("Comparison", "compare"),
+    "pumice.runs.life": ("life",),
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),
     "pumice.runs.sweep": ("sweep",),

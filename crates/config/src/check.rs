@@ -5,7 +5,7 @@ use pumice_ftl::{MapPlace, Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
-    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
+    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor, WornBlocks,
 };
 use pumice_workload::{Trims, WorkloadKeys};
 
@@ -246,10 +246,17 @@ fn check_failing_erases(keys: &EraseKeys) -> Result<(), String> {
 fn check_retirement(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
     check_failing_erases(keys)?;
-    if keys.max_loops == MAX_LOOPS {
-        return Ok(());
+    let retires_worn = keys.scheme.has_loops() && keys.worn_blocks != WornBlocks::Used;
+    let needs = match (keys.max_loops, retires_worn) {
+        (MAX_LOOPS, false) => return Ok(()),
+        (_, true) => format!("erase.worn_blocks = \"{}\" retires blocks, which needs", keys.worn_blocks),
+        (loops, false) => format!("erase.max_loops = {loops} lets erases fail, which needs"),
+    };
+    // What a device promised whose last write is refused half-way is not kept book of.
+    let recovery = config.ftl.shared.recovery;
+    if retires_worn && recovery != Recovery::Off {
+        return Err(format!("{needs} ftl.recovery = \"off\", found \"{recovery}\""));
     }
-    let needs = format!("erase.max_loops = {} lets erases fail, which needs", keys.max_loops);
     config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| format!("{needs} {needed}"))
 }
 

@@ -101,7 +101,11 @@ impl From<SimError> for DeviceError {
     fn from(error: SimError) -> DeviceError {
         match error {
             SimError::Spec(error) => DeviceError::Spec(error),
-            SimError::Trace(_) | SimError::Simulation(_) | SimError::Output(_) | SimError::Interrupted => {
+            SimError::Trace(_)
+            | SimError::Simulation(_)
+            | SimError::WornOut(_)
+            | SimError::Output(_)
+            | SimError::Interrupted => {
                 DeviceError::Simulation(error.to_string())
             }
         }

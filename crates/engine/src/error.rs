@@ -16,6 +16,8 @@ pub enum SimError {
     Trace(TraceError),
     /// The simulation ended in an error: a flash rule, a wrong belief, lost data.
     Simulation(String),
+    /// No block is left to write to, because blocks are retired: the device is read-only from here on.
+    WornOut(String),
     /// An observer failed, for example because a log could not be written.
     Output(String),
     /// The caller asked to stop.
@@ -27,7 +29,7 @@ impl fmt::Display for SimError {
         match self {
             SimError::Spec(error) => error.fmt(f),
             SimError::Trace(error) => error.fmt(f),
-            SimError::Simulation(text) | SimError::Output(text) => f.write_str(text),
+            SimError::Simulation(text) | SimError::WornOut(text) | SimError::Output(text) => f.write_str(text),
             SimError::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -55,7 +57,10 @@ impl From<Violation> for SimError {
 
 impl From<FtlError> for SimError {
     fn from(error: FtlError) -> SimError {
-        SimError::Simulation(error.to_string())
+        match error {
+            FtlError::WornOut { .. } => SimError::WornOut(error.to_string()),
+            other => SimError::Simulation(other.to_string()),
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub use power::CutFlash;
 pub use pumice_ftl::ZoneError;
 pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{EndedRun, Progress, run, run_observed, run_to_end};
-pub use session::{Ageing, KeptSession, Origin, Session};
+pub use session::{Ageing, AgeingRequests, KeptSession, Origin, Session};
 pub use ssd::Ssd;
 pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};
 pub use threads::{Threads, run_on_threads};

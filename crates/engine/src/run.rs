@@ -232,17 +232,43 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
                 self.tick()?;
             }
         }
-        match (self.config.run.timed, self.config.host.mode) {
-            (true, _) if !self.config.flows.is_empty() => self.flows()?,
-            (false, HostMode::ClosedLoop | HostMode::OpenLoop) => self.untimed()?,
-            (true, HostMode::ClosedLoop) => self.closed_loop()?,
-            (true, HostMode::OpenLoop) => self.open_loop()?,
+        match self.run_requests() {
+            Err(SimError::WornOut(_)) if self.session.retires_worn_blocks() => self.end_read_only()?,
+            ended => ended?,
         }
         self.check_warmup()?;
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
         }
         self.session.ssd.controller.raise_fault()
+    }
+
+    /// Gives the device all requests, and lets it finish them.
+    fn run_requests(&mut self) -> Result<(), SimError> {
+        match (self.config.run.timed, self.config.host.mode) {
+            (true, _) if !self.config.flows.is_empty() => self.flows(),
+            (false, HostMode::ClosedLoop | HostMode::OpenLoop) => self.untimed(),
+            (true, HostMode::ClosedLoop) => self.closed_loop(),
+            (true, HostMode::OpenLoop) => self.open_loop(),
+        }
+    }
+
+    /// Ends a run whose device is worn out: it has become read-only with the last request, and what is under way ends.
+    fn end_read_only(&mut self) -> Result<(), SimError> {
+        self.session.note_end_of_life();
+        if !self.config.run.timed {
+            self.session.ssd.host.metrics.end_untimed();
+            return Ok(());
+        }
+        while self.session.ssd.next_event().is_some() {
+            match self.session.step() {
+                // Another write that was under way.
+                Err(SimError::WornOut(_)) => {}
+                stepped => stepped?,
+            }
+            self.tick()?;
+        }
+        Ok(())
     }
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`, or if the run knows enough.

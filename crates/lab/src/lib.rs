@@ -6,5 +6,6 @@
 pub mod block;
 pub mod conform;
 pub mod erase;
+pub mod life;
 pub mod merge;
 pub mod updates;

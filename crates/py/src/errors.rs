@@ -22,7 +22,7 @@ pub fn sim_error(error: SimError) -> PyErr {
     match error {
         SimError::Spec(error) => spec_error(error),
         SimError::Trace(error) => trace_error(error),
-        SimError::Simulation(text) => SimulationError::new_err(text),
+        SimError::Simulation(text) | SimError::WornOut(text) => SimulationError::new_err(text),
         SimError::Output(text) => PyOSError::new_err(text),
         SimError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
     }

@@ -20,7 +20,7 @@ mod traces;
 
 use std::path::PathBuf;
 
-use attended::attend;
+use attended::{Desk, attend};
 use errors::{SimulationError, SpecError, TraceError, sim_error, spec_error, trace_error};
 use json::{parse, to_json};
 use pumice_config::{Config, SpecSource, preset};
@@ -31,6 +31,7 @@ use pumice_lab::updates::{FIGURE_4, Updates, merges_of};
 use pumice_types::Choice;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use runs::Request;
 use serde_json::{Value, json};
 
 /// Version of the engine.
@@ -231,6 +232,21 @@ fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
     py.detach(|| pumice_lab::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
 }
 
+/// Lives the life of a request's device (`pumice_lab::life::LifeQuery`); JSON in and out. `progress(share)` returning
+/// `False` stops it.
+#[pyfunction]
+#[pyo3(signature = (request, query, progress=None))]
+fn life(py: Python<'_>, request: &str, query: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let Request { config, scale, .. } = runs::parse_request(py, request, None)?;
+    let query: pumice_lab::life::LifeQuery = parse(query)?;
+    let work = move |desk: &Desk<f64>| pumice_lab::life::life(&config, scale, query, &mut |share| desk.ask(share));
+    let serve = |py: Python<'_>, share: f64| match &progress {
+        None => Ok(true),
+        Some(progress) => progress.call1(py, (share,)).and_then(|answer| Ok(answer.is_none(py) || answer.is_truthy(py)?)),
+    };
+    to_json(&attend(py, work, serve)?.map_err(sim_error)?)
+}
+
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -272,6 +288,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(block_pages, module)?)?;
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     module.add_function(wrap_pyfunction!(erase_model, module)?)?;
+    module.add_function(wrap_pyfunction!(life, module)?)?;
     Ok(())
 }
 

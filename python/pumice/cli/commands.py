@@ -40,6 +40,11 @@ COMMANDS: dict[str, Entry] = {
         "compare_command", "compare_command", "Run variants and show them side by side, with ratios to the first."
     ),
     "sweep": Entry("sweep_command", "sweep_command", "Run every combination of a sweep file; one Parquet row a run."),
+    "life": Entry(
+        "life_command",
+        "life_command",
+        "Write a device until its end, under each erase scheme, and show how long it lives.",
+    ),
     "plan": Entry("plan_command", "plan_command", "Plan one merge and show what is copied, erased and restored."),
     "reproduce": Entry(
         None,

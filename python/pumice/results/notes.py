@@ -292,6 +292,26 @@ def aged_by_other_writes(document: Document) -> str | None:
 
 
 @note
+def beyond_requirement(document: Document) -> str | None:
+    """Blocks that are used beyond the errors that the spec's requirement allows, or a device that ended for them."""
+    state = lookup(document, "life.state")
+    if state == "read-only":
+        worn, left = number(document, "life.worn_blocks") or 0, number(document, "life.spare_left") or 0
+        return (
+            f"the device became read-only with request {number(document, 'life.end_request') or 0:,.0f}:"
+            f" {worn:,.0f} blocks are retired, {100 * left:.1f} % of the raw pages are left as spare; what came later"
+            " was not simulated"
+        )
+    bits, allowed = number(document, "wear.m_rber"), number(document, "config.erase.rber_requirement")
+    if state is not None or bits is None or allowed is None or bits <= allowed:
+        return None
+    return (
+        f"blocks have {bits:.0f} raw bit errors per KiB after a year, and erase.rber_requirement allows {allowed:.0f}:"
+        ' nobody could rely on this device; erase.worn_blocks = "retired-by-errors" lets it end'
+    )
+
+
+@note
 def another_calendar(document: Document) -> str | None:
     """A trace whose format was told by its content, and whose times say that it is perhaps another."""
     unlikely = any("the format's calendar" in str(warning) for warning in document.get("warnings") or [])

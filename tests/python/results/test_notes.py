@@ -111,6 +111,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         ("aged by writes of one page, and requests write 4.0", 'aged_by = "requests"'),
         AGED.with_(initial={"aged_by": "requests"}),
     ),
+    "beyond_requirement": (
+        SUSPENDS.with_(erase={"initial_pec": 20_000}),
+        ("109 raw bit errors per KiB", "erase.rber_requirement allows 63", "erase.worn_blocks"),
+        SUSPENDS,
+    ),
     "another_calendar": (
         replayed("zero.csv", FROM_ZERO),
         ("taken for tencent by its content", "pumice trace check", "workload.format"),

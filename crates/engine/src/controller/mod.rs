@@ -49,8 +49,8 @@ struct Rules {
     has_zones: bool,
     /// Requests have the addresses of zones.
     has_host_zones: bool,
-    /// Erases can fail.
-    erases_fail: bool,
+    /// Erases can be the last of their blocks.
+    erases_end_blocks: bool,
     /// The layer has steps for an idle die.
     works_when_idle: bool,
     /// Flushes and force unit access change nothing.
@@ -432,7 +432,8 @@ impl Controller {
     pub fn work_when_idle<O: Observer>(&mut self, die: DieId, moment: &mut Moment<O>) -> Result<(), SimError> {
         if self.rules.works_when_idle {
             self.plan.clear();
-            self.ftl.step(die, &mut self.plan)?;
+            let stepped = self.ftl.step(die, &mut self.plan).map_err(SimError::from);
+            self.unless_worn_out(stepped, moment)?;
             self.submit_plan(&Wait::NOBODY, moment)?;
         }
         Ok(())

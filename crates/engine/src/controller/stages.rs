@@ -1,5 +1,6 @@
 //! The stages of a page access, from the first to the last.
 
+use pumice_ftl::FtlError;
 use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind};
 
 use super::access::{PageAccess, Waits};
@@ -44,7 +45,8 @@ impl Controller {
         let Waits::Request(id) = access.waits else { return Ok(true) };
         if !self.is_staged(&access) {
             access.stage = Stage::Data;
-            self.plan_stage(&access, moment.oracle)?;
+            let planned = self.plan_stage(&access, moment.oracle);
+            self.unless_worn_out(planned, moment)?;
             self.tell_read(&access, moment.observer);
             let wait = Wait::of(&access, id, &self.scheduler.chips.timing);
             let is_done = self.submit_plan(&wait, moment)? == 0;
@@ -84,7 +86,8 @@ impl Controller {
                 self.held_back.push(HeldBack::Trim(token));
                 return Ok(true);
             }
-            self.plan_stage(&access, moment.oracle)?;
+            let planned = self.plan_stage(&access, moment.oracle);
+            self.unless_worn_out(planned, moment)?;
             self.tell_read(&access, moment.observer);
             let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
             let groups = match self.in_turn.holds(&access) {
@@ -155,6 +158,18 @@ impl Controller {
         true
     }
 
+    /// Hands over what a plan holds that stopped for want of a block, because the layer believes in it already.
+    pub(super) fn unless_worn_out<O: Observer>(
+        &mut self,
+        planned: Result<(), SimError>,
+        moment: &mut Moment<O>,
+    ) -> Result<(), SimError> {
+        if matches!(planned, Err(SimError::WornOut(_))) {
+            self.submit_plan(&Wait::NOBODY, moment)?;
+        }
+        planned
+    }
+
     /// Fills the plan with the commands of an access's stage.
     #[inline]
     pub(super) fn plan_stage(&mut self, access: &PageAccess, oracle: &mut Oracle) -> Result<(), SimError> {
@@ -180,9 +195,17 @@ impl Controller {
         let lpn = access.lpn;
         match access.kind {
             RequestKind::Write => {
+                let before = (oracle.version(lpn), oracle.is_trimmed(lpn));
                 let version = oracle.next_version(lpn, access.waits.request());
                 self.number_write();
-                self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan)?;
+                let written = self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan);
+                // Where collection follows a write, the page may be stored before no block is left.
+                let stores = |command: &FlashCommand| command.op == FlashOp::Program && command.lpn == lpn;
+                let is_refused = matches!(written, Err(FtlError::WornOut { .. })) && !oracle.keeps_promises();
+                if is_refused && !self.plan.commands.iter().any(stores) {
+                    oracle.take_back(lpn, before.0, before.1);
+                }
+                written?;
                 if self.rules.gathers {
                     self.note_gathering(access)?;
                 }

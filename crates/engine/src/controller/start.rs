@@ -30,7 +30,7 @@ impl Controller {
             spans_dies: conduct.spans_dies,
             has_zones: ftl.layer_mut().zone_operations().is_some(),
             has_host_zones: ftl.layer_mut().host_zones().is_some(),
-            erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
+            erases_end_blocks: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_end_blocks),
             works_when_idle: conduct.works_when_idle,
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
             keeps_buffer: false,

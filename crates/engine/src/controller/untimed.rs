@@ -53,8 +53,12 @@ impl Controller {
         let stages = if self.is_staged(&access) { &STAGES[..] } else { &STAGES[2..] };
         for &stage in stages {
             access.stage = stage;
-            self.plan_stage(&access, oracle)?;
-            self.execute_plan(observer)?;
+            let planned = self.plan_stage(&access, oracle);
+            if matches!(planned, Ok(()) | Err(SimError::WornOut(_))) {
+                // What a plan holds that stopped for want of a block, the layer believes in already.
+                self.execute_plan(observer)?;
+            }
+            planned?;
             self.note_placed(&access, oracle);
         }
         self.run_operations_untimed(observer)

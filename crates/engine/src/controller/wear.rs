@@ -3,11 +3,12 @@
 use pumice_types::BlockId;
 
 use super::Controller;
+use crate::chip::Chips;
 
 impl Controller {
-    /// Tells the layer which blocks fail at their next erase.
+    /// Tells the layer for which blocks the next erase is the last.
     pub(super) fn tell_failing(&mut self) {
-        let failing = self.scheduler.chips.eraser.iter().flat_map(|eraser| eraser.failing());
+        let failing = self.scheduler.chips.eraser.iter().flat_map(|eraser| eraser.ending());
         failing.for_each(|block| self.ftl.note_failing(BlockId(block)));
     }
 
@@ -29,14 +30,16 @@ impl Controller {
         self.scheduler.chips.eraser.as_ref().map_or(0, |eraser| u32::from(u16::MAX - eraser.wear_max()))
     }
 
-    /// Wears every block by so many P/E cycles, as if it had been erased so often; what it holds stays. No command is
+    /// Wears every good block by so many P/E cycles, as if it had been erased so often; what it holds stays. No command is
     /// under way.
     ///
     /// # Errors
     /// As [`Controller::check_wear`].
     pub fn wear(&mut self, cycles: u32) -> Result<(), String> {
         let cycles = self.check_wear(cycles)?;
-        self.scheduler.chips.eraser.iter_mut().for_each(|eraser| eraser.wear(cycles));
+        let Chips { checked, eraser, .. } = &mut self.scheduler.chips;
+        let is_in_use = |block| !checked.array.is_bad(BlockId(block));
+        eraser.iter_mut().for_each(|eraser| eraser.wear(cycles, is_in_use));
         self.tell_failing();
         Ok(())
     }

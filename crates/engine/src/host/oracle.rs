@@ -183,6 +183,16 @@ impl Oracle {
         *version
     }
 
+    /// The device refuses a write that [`Oracle::next_version`] counted: the page holds this version still. Only where
+    /// power is never cut.
+    pub fn take_back(&mut self, lpn: Lpn, version: u8, was_trimmed: bool) {
+        debug_assert!(!self.keeps_promises(), "a device that recovers does not end read-only");
+        self.versions[lpn.index()] = version;
+        if was_trimmed {
+            self.mark_trimmed(lpn);
+        }
+    }
+
     /// The device takes a write or trim of a page that a request brings.
     fn note_deed(&mut self, lpn: Lpn, kind: RequestKind, request: Option<u32>) {
         let (is_trimmed, was_stored) = (self.is_trimmed(lpn), self.was_stored(lpn));

@@ -8,7 +8,7 @@ mod told;
 use pumice_config::{Check, Config};
 use pumice_ftl::{GcCounters, MapPlace, Recovery, Reports, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
-use pumice_types::{FlashTiming, Geometry, Time};
+use pumice_types::{FlashTiming, Geometry, Time, WornBlocks};
 use pumice_workload::Fact;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,7 @@ use crate::error::SimError;
 use crate::host::Host;
 use crate::metrics::{FlashCounts, PowerFigures, WearMap, interval_log};
 use crate::scheduler::Scheduler;
+use crate::session::EndOfLife;
 use crate::stopping::StoppingReport;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
@@ -101,6 +102,8 @@ pub struct Finished<'a> {
     pub busy: BusyTimes,
     /// Expected life of a block, and the mean P/E cycles; `None` if erases do not wear.
     pub life: Option<(Lifetime, f64)>,
+    /// When the device became read-only, if it has.
+    pub end_of_life: Option<EndOfLife>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -176,6 +179,17 @@ impl Finished<'_> {
         let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);
         let writes_trims = recovery != Recovery::Off && kind.facts().writes_down_trims;
         self.is_map_cached() || recovery.writes_own_pages() || writes_trims
+    }
+
+    /// Whether worn blocks are retired, so that the device may end read-only.
+    fn retires_worn_blocks(&self) -> bool {
+        self.chips().eraser.is_some() && self.config.chip.erase.worn_blocks != WornBlocks::Used
+    }
+
+    /// Blocks that chips and controller use no more, those that were bad from the start left out.
+    fn blocks_retired(&self) -> u64 {
+        let factory = u64::from(self.config.chip.geometry.bad_blocks_per_plane) * u64::from(self.geometry.planes());
+        self.checked().array.bad_blocks() - factory
     }
 
     fn erase_totals(&self) -> Option<&EraseTotals> {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pumice_config::{Config, SpecError};
 use pumice_ftl::Recovery;
 use pumice_types::erase::MAX_LOOPS;
-use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time, WornBlocks};
 use pumice_workload::Fact;
 
 use crate::build::build;
@@ -22,7 +22,7 @@ use crate::results::BusyTimes;
 use crate::ssd::Ssd;
 
 pub use kept::KeptSession;
-pub use used_state::Ageing;
+pub use used_state::{Ageing, AgeingRequests};
 
 /// Pages submitted and events handled between two reports of progress.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
@@ -62,6 +62,17 @@ pub(crate) struct SessionCourse {
     behind: Time,
     /// How often the device was aged.
     aged: u32,
+    /// When the device became read-only, if it has.
+    end_of_life: Option<EndOfLife>,
+}
+
+/// When a device became read-only, because too many of its blocks were worn out.
+#[derive(Clone, Copy, Debug)]
+pub struct EndOfLife {
+    /// The request that found no block to write to, counted from 1.
+    pub request: u64,
+    /// The time.
+    pub at: Time,
 }
 
 /// A device with its host, from the first request to the result document.
@@ -98,6 +109,7 @@ impl<O: Observer> Session<O> {
             cuts: recovers.then(|| PowerCuts::new(&config, scale)).transpose()?,
             behind: Time::ZERO,
             aged: 0,
+            end_of_life: None,
         };
         let mut session = Session { config, scale, geometry, timing, ssd, course };
         session.arm_cuts(None);
@@ -282,6 +294,19 @@ impl<O: Observer> Session<O> {
         }
         ftl.note_failing(BlockId(block));
         Ok(())
+    }
+
+    /// Whether the device retires worn blocks, so that it may end read-only.
+    pub fn retires_worn_blocks(&self) -> bool {
+        let keys = &self.config.chip.erase;
+        keys.scheme.has_loops() && keys.worn_blocks != WornBlocks::Used
+    }
+
+    /// Notes that the device became read-only with the last request. No other will come.
+    pub(crate) fn note_end_of_life(&mut self) {
+        self.course.end_of_life = Some(EndOfLife { request: self.course.submitted, at: self.ssd.now });
+        self.end_requests();
+        self.ssd.controller.stop_idle_work();
     }
 
     /// Whether the device can start again after a power cut.

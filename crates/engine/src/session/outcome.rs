@@ -43,6 +43,7 @@ impl<O: Observer> Session<O> {
             stopping,
             busy: self.busy(),
             life: chips.eraser.as_ref().map(life),
+            end_of_life: self.course.end_of_life,
             warnings,
         };
         Outcome::of(&finished, self.course.submitted)

@@ -14,7 +14,7 @@ use crate::workload;
 
 /// What is said of a workload that cannot age a device.
 const NOTHING_WRITTEN: &str =
-    "initial.aged_by = \"requests\": the workload writes nothing; allowed: \"pages\", or a workload with writes";
+    "the workload writes nothing, so it cannot age the device; allowed: initial.aged_by = \"pages\", or a workload with writes";
 
 /// What ages a device before its first request, without a clock.
 pub enum Ageing {
@@ -153,6 +153,25 @@ impl<O: Observer> Session<O> {
             self.keep_aged();
         }
         Ok(goes_on)
+    }
+
+    /// The writes of the workload over and over, from the first request on; none is due yet.
+    ///
+    /// # Errors
+    /// A workload that cannot be read.
+    pub fn endless_writes(&self) -> Result<AgeingRequests, SimError> {
+        let workload = workload::open(&self.config, self.scale, self.capacity())?;
+        Ok(AgeingRequests { workload, left: 0, writes: false })
+    }
+
+    /// Does so many bytes more of a workload's writes, without a clock, and its trims between them.
+    ///
+    /// # Errors
+    /// A broken rule or belief; [`SimError::WornOut`] if the device is read-only from here on.
+    pub fn write_on(&mut self, requests: &mut AgeingRequests, bytes: u64) -> Result<(), SimError> {
+        requests.left = bytes;
+        while self.age_request(requests)? {}
+        Ok(())
     }
 
     /// Does what the next request of the workload writes or trims. `false` when enough is written.

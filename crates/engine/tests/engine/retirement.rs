@@ -76,7 +76,7 @@ fn t471_what_a_scheme_remembers_is_foreseen_with_erases_still_in_the_queue() {
 fn t472_the_chip_refuses_a_block_that_failed() {
     let Built { mut chips, geometry, .. } = build(&spec(BASE), 1.0).expect("a device");
     let eraser = chips.eraser.as_ref().expect("a scheme");
-    let failing: Vec<u32> = eraser.failing().collect();
+    let failing: Vec<u32> = eraser.ending().collect();
     assert!((4..40).contains(&failing.len()), "{failing:?}");
     let last = geometry.blocks() - 1;
     for block in [failing[failing.len() - 1], last] {
@@ -95,8 +95,8 @@ fn t473_a_device_that_runs_out_of_blocks_says_what_ran_out() {
         let worn = [("erase.initial_pec", "4000"), ("ftl.allocation", allocation), ("ftl.gc_mode", mode)];
         let error = run_with(&sets(&worn)).expect_err("three quarters of the blocks fail");
         let text = error.to_string();
-        assert!(matches!(error, SimError::Simulation(_)) && !text.contains('\n'), "{text}");
-        assert!(text.contains("no free block left") && text.contains("failed their erase and are retired"), "{text}");
+        assert!(matches!(error, SimError::WornOut(_)) && !text.contains('\n'), "{text}");
+        assert!(text.contains("no free block left") && text.contains("are retired, because they failed an erase"), "{text}");
     }
 }
 
@@ -124,5 +124,87 @@ fn t474_five_loops_erase_every_block_and_fewer_need_an_ftl_that_retires() {
         }
         let text = Config::resolve(&source).expect_err("refused").to_string();
         assert!(text.contains("erase.max_loops = 3") && text.contains(key), "{text}");
+    }
+}
+
+/// A page-level device of the scheme `ispe` whose blocks are retired beyond requirement 40.
+const WEARS_OUT: &[(&str, &str)] = &[
+    ("ftl.kind", "page"),
+    ("ftl.over_provisioning", "0.25"),
+    ("partial_erase.unit", "none"),
+    ("erase.scheme", "ispe"),
+    ("erase.rber_requirement", "40"),
+    ("run.check", "integrity"),
+    ("workload.read_fraction", "0.3"),
+    ("workload.requests", "1000000"),
+    ("workload.footprint", "1.0"),
+];
+
+/// The last P/E cycles of the mean block of such a device.
+fn last_cycles() -> f64 {
+    let short = [WEARS_OUT, &[("workload.requests", "10")]].concat();
+    number(&run_with(&short).expect("it runs"), "wear.pec_at_requirement").floor()
+}
+
+#[test]
+fn t475_a_worn_device_ends_read_only_and_keeps_all_that_it_stored() {
+    let last = last_cycles();
+    let near = (last - 3.0).to_string();
+    for rule in ["retired-by-cycles", "retired-by-errors"] {
+        for more in [
+            [("host.mode", "closed-loop"), ("host.queue_depth", "16"), ("ftl.gc_mode", "preemptible")],
+            [("host.mode", "open-loop"), ("ftl.gc_mode", "background"), ("ftl.wear_leveling", "both")],
+            [("run.timed", "false"), ("ftl.gc_mode", "blocking"), ("ftl.allocation", "static")],
+            [("run.timed", "false"), ("ftl.gc_mode", "foreground"), ("ftl.hot_cold", "mixed")],
+        ] {
+            let sets = [WEARS_OUT, &more, &[("erase.initial_pec", &near), ("erase.worn_blocks", rule)]].concat();
+            let document = run_with(&sets).expect("it ends in its result");
+            let life = &document["life"];
+            assert_eq!(life["state"], "read-only", "{rule} {more:?}: {life}");
+            let (worn, left) = (number(&document, "life.worn_blocks"), number(&document, "life.spare_left"));
+            assert!(worn >= 3.0 && (worn / 256.0 + left - 0.25).abs() < 0.005, "{rule} {more:?}: {life}");
+            assert!(number(&document, "life.end_request") < 999_000.0, "{life}");
+            assert_eq!(life["end_s"].is_null(), more.contains(&("run.timed", "false")), "{life}");
+            if rule == "retired-by-cycles" {
+                // Whatever is erased for the fourth time then is beyond the limit; before, nothing is.
+                let cycles = number(&document, "wear.aep");
+                assert!((2.0..5.0).contains(&cycles), "{more:?}: {cycles}");
+            }
+        }
+    }
+    let used = [WEARS_OUT, &[("erase.initial_pec", "20000"), ("workload.requests", "20000")]].concat();
+    let document = run_with(&used).expect("it runs on");
+    assert!(document["life"].is_null() && number(&document, "wear.m_rber") > 100.0);
+}
+
+#[test]
+fn t476_blocks_of_a_device_end_around_the_mean_one_the_hardest_first() {
+    let short = |rule: &'static str| {
+        spec(&[WEARS_OUT, &[("erase.worn_blocks", rule), ("workload.requests", "10")]].concat())
+    };
+    let left = |rule| {
+        let Built { chips, .. } = build(&short(rule), 1.0).expect("a device");
+        let eraser = chips.eraser.expect("a scheme");
+        (0..256).map(|block| eraser.cycles_left(block)).collect::<Vec<_>>()
+    };
+    let last = last_cycles() as u32;
+    assert!(left("retired-by-cycles").iter().all(|&cycles| cycles == Some(last + 1)));
+    assert!(left("used").iter().all(Option::is_none));
+    let mut own: Vec<u32> = left("retired-by-errors").into_iter().map(|cycles| cycles.expect("an end")).collect();
+    own.sort_unstable();
+    println!("mean block {last}, blocks {} {} {}", own[0], own[128], own[255]);
+    assert!(own[0] < last && last < own[255] && own[25] < own[230], "{last}: {own:?}");
+}
+
+#[test]
+fn t477_retirement_of_worn_blocks_needs_a_layer_that_retires_and_no_power_cuts() {
+    let worn = ("erase.worn_blocks", "retired-by-errors");
+    for (more, named) in [
+        (&[("ftl.kind", "nftl")][..], "ftl.kind"),
+        (&[("ftl.map_place", "cached"), ("ftl.map_cache_entries", "1000")], "ftl.map_place"),
+        (&[("ftl.recovery", "scan")], "ftl.recovery"),
+    ] {
+        let text = Config::resolve(&source(&[WEARS_OUT, &[worn], more].concat())).expect_err("refused").to_string();
+        assert!(text.contains("erase.worn_blocks = \"retired-by-errors\"") && text.contains(named), "{text}");
     }
 }

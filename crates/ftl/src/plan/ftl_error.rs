@@ -87,7 +87,7 @@ impl fmt::Display for FtlError {
             FtlError::NoMap => f.write_str("the log of the map holds no complete map"),
             FtlError::WornOut { plane, retired } => write!(
                 f,
-                "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"
+                "plane {plane} has no free block left: {retired} of its blocks are retired, because they failed an erase or were worn out"
             ),
             FtlError::Policy(fault) => fault.fmt(f),
             FtlError::Plugin(fault) => fault.fmt(f),

@@ -219,9 +219,14 @@ impl NandArray {
         }
     }
 
-    /// Whether the factory marked a block bad.
+    /// Whether a block is bad: from the factory, or retired.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.blocks[block.index()].bad
+    }
+
+    /// Number of bad blocks.
+    pub fn bad_blocks(&self) -> u64 {
+        self.blocks.iter().filter(|block| block.bad).count() as u64
     }
 
     /// What [`NandArray::fill_block`] stored in a block that has taken no program or partial erase

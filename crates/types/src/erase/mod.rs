@@ -43,6 +43,18 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of a block beyond `erase.rber_requirement`.
+    pub enum WornBlocks {
+        /// It is used on.
+        Used = "used",
+        /// It is retired at the P/E cycles at which the mean block meets the requirement no more.
+        RetiredByCycles = "retired-by-cycles",
+        /// It is retired when it meets the requirement no more itself.
+        RetiredByErrors = "retired-by-errors",
+    }
+}
+
 /// Raw bit errors in 1 KiB that a page may show after a year; a block beyond is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RberRequirement {

@@ -4,7 +4,7 @@ use pumice_ftl::erase::{EraseController, EraseControllerConfig};
 use pumice_nand::erase::{EraseTruth, EraseTruthConfig};
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase::{Felp, MAX_LOOPS};
-use pumice_types::{EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time};
+use pumice_types::{EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time, WornBlocks};
 
 /// How the blocks of a device are erased.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct EraseConfig {
     pub timing: EraseTiming,
     /// Erase loops after which an erase has failed.
     pub max_loops: u8,
+    /// What becomes of blocks beyond the requirement.
+    pub worn_blocks: WornBlocks,
     /// Seed of the blocks.
     pub seed: u64,
 }
@@ -45,6 +47,7 @@ impl EraseConfig {
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
             timing: EraseTiming::aero(Time(3_600_000)),
             max_loops: MAX_LOOPS,
+            worn_blocks: WornBlocks::Used,
             seed: 1,
         }
     }

@@ -38,6 +38,7 @@ pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
             shallow_pulses: (keys.t_se_us * f64::from(PULSES_PER_LOOP) / keys.t_ep_us).round() as u8,
         },
         max_loops: keys.max_loops,
+        worn_blocks: keys.worn_blocks,
         seed,
     })
 }

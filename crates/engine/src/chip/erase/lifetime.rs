@@ -2,10 +2,10 @@
 //! 13, 16 and 17.
 
 use pumice_nand::erase::LAST_MEASURED_PEC;
-use pumice_nand::reliability::{ISPE_PEC_AT_63, m_rber, relative_stress_at};
+use pumice_nand::reliability::{ISPE_PEC_AT_63, m_rber, relative_stress_at, stress};
 use pumice_types::{EraseMode, EraseScheme, RberRequirement};
 
-use super::{DistributionRequest, EraseConfig, distribution};
+use super::{DistributionRequest, EraseConfig, distribution, sample_steps};
 
 /// PEC of one step of the integral over a block's life.
 const STEP_PEC: u32 = 100;
@@ -43,12 +43,30 @@ impl Lifetime {
     /// Integrates the mean stress of a scheme's erases over PEC. The unit is the stress of `ispe` at 5.3K
     /// PEC as measured, whatever the mode of the scheme.
     pub fn of(config: &EraseConfig) -> Lifetime {
-        let unit =
-            EraseConfig { scheme: EraseScheme::Ispe, misprediction_rate: 0.0, mode: EraseMode::Table, ..*config };
-        let ispe = stress_curve(&unit, (ISPE_PEC_AT_63 / f64::from(STEP_PEC)) as usize + 1);
-        let s63 = interpolate(&ispe, ISPE_PEC_AT_63);
-        let relative_stress = stress_curve(config, MOST_STEPS).into_iter().map(|stress| stress / s63).collect();
-        Lifetime { scheme: config.scheme, requirement: config.requirement, relative_stress }
+        Lifetime::with_curve(config, stress_curve(config, MOST_STEPS), unit_of_stress(config))
+    }
+
+    /// Lives of single blocks, at evenly spread quantiles from the easiest to erase: each by the stress of its own erases.
+    pub fn of_blocks(config: &EraseConfig) -> Vec<Lifetime> {
+        let mut curves = vec![vec![0.0]; BLOCKS as usize];
+        let mut erases: Vec<f64> = Vec::new();
+        for step in 0..MOST_STEPS as u32 {
+            let pec = step * STEP_PEC + STEP_PEC / 2;
+            if erases.is_empty() || pec <= LAST_MEASURED_PEC + STEP_PEC {
+                let steps = sample_steps(&DistributionRequest { config: *config, pec, blocks: BLOCKS });
+                erases = steps.iter().map(|steps| config.scheme.stress_factor() * stress(steps)).collect();
+            }
+            for (curve, erase) in curves.iter_mut().zip(&erases) {
+                curve.push(curve[step as usize] + erase * f64::from(STEP_PEC));
+            }
+        }
+        let unit = unit_of_stress(config);
+        curves.into_iter().map(|curve| Lifetime::with_curve(config, curve, unit)).collect()
+    }
+
+    fn with_curve(config: &EraseConfig, mut curve: Vec<f64>, unit: f64) -> Lifetime {
+        curve.iter_mut().for_each(|stress| *stress /= unit);
+        Lifetime { scheme: config.scheme, requirement: config.requirement, relative_stress: curve }
     }
 
     /// Makes every erase of the life wear so many times as much.
@@ -79,6 +97,12 @@ impl Lifetime {
         let (a, b) = (self.relative_stress[above - 1], self.relative_stress[above]);
         Some(f64::from(STEP_PEC) * (above as f64 - 1.0 + (limit - a) / (b - a)))
     }
+}
+
+/// The stress at which `ispe` as measured meets requirement 63.
+fn unit_of_stress(config: &EraseConfig) -> f64 {
+    let unit = EraseConfig { scheme: EraseScheme::Ispe, misprediction_rate: 0.0, mode: EraseMode::Table, ..*config };
+    interpolate(&stress_curve(&unit, (ISPE_PEC_AT_63 / f64::from(STEP_PEC)) as usize + 1), ISPE_PEC_AT_63)
 }
 
 /// Mean stress of all erases up to 0, 1, … steps of PEC; each step counts as it is at its middle.

@@ -4,12 +4,14 @@
 
 mod config;
 mod distribution;
+mod endurance;
 mod from_keys;
 mod lifetime;
 mod restarts;
 mod status;
 
 pub use config::EraseConfig;
+pub use endurance::Endurance;
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples, sample_steps};
 pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
@@ -59,7 +61,7 @@ pub struct EraseOutcome {
     pub time: Time,
     /// What it showed.
     pub report: EraseReport,
-    /// The block must not be used again.
+    /// The block must not be used again: its erase failed, or it is worn out.
     pub retired: bool,
 }
 
@@ -117,8 +119,10 @@ pub struct Eraser {
     /// Leaves of a block: parts that can be erased apart.
     leaves: usize,
     totals: EraseTotals,
-    /// Erases of each block that are decided and not begun; empty if no erase can fail.
+    /// Erases of each block that are decided and not begun; empty if no erase can be a block's last.
     decided: Vec<u8>,
+    /// When blocks are worn out; `None` if they are used on.
+    endurance: Option<Endurance>,
     /// A bit a block whose next erase begins at the lowest level, because a power cut took what was remembered. Empty
     /// before the first cut, and where the remembered loops are not the measured ones.
     forgotten: Vec<u64>,
@@ -148,29 +152,39 @@ impl Eraser {
 
     /// Blocks that have taken `initial_pec` cycles each.
     pub fn new(config: EraseConfig, blocks: usize, initial_pec: u16) -> Eraser {
+        let endurance = Endurance::of(&config);
+        let can_end = config.max_loops < MAX_LOOPS || endurance.is_some();
         let mut eraser = Eraser {
             truth: config.truth(),
             controller: config.controller(blocks),
             pec: vec![0; blocks],
             leaves: 1,
             totals: EraseTotals::default(),
-            decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
+            decided: vec![0; if can_end { blocks } else { 0 }],
+            endurance,
             forgotten: Vec::new(),
             config,
         };
-        eraser.wear(initial_pec);
+        eraser.wear(initial_pec, |_| true);
         eraser
     }
 
-    /// Wears every leaf by so many cycles, as if its block had been erased so often: what the scheme remembers of a block
-    /// is what the last of these erases showed.
-    pub fn wear(&mut self, cycles: u16) {
+    /// Wears every leaf of the blocks in use by so many cycles, as if its block had been erased so often: what the scheme
+    /// remembers of a block is what the last of these erases showed. A block that would be worn out on the way stops before
+    /// its last erase.
+    pub fn wear(&mut self, cycles: u16, is_in_use: impl Fn(u32) -> bool) {
         if cycles == 0 {
             return;
         }
-        self.pec.iter_mut().for_each(|pec| *pec = pec.saturating_add(cycles));
         self.forgotten.clear();
-        for block in 0..self.blocks() as u32 {
+        for block in (0..self.blocks() as u32).filter(|&block| is_in_use(block)) {
+            let first = block as usize * self.leaves;
+            let most = self.cycles_left(block).map_or(u16::MAX, |left| left.saturating_sub(1).min(65_535) as u16);
+            let cycles = cycles.min(most);
+            self.pec[first..first + self.leaves].iter_mut().for_each(|pec| *pec = pec.saturating_add(cycles));
+            if cycles == 0 {
+                continue;
+            }
             let pec = self.pec(block);
             if self.config.remembers_last_loop() {
                 self.remember_measured(block, pec);
@@ -234,16 +248,17 @@ impl Eraser {
         steps: &mut Vec<EraseStep>,
     ) -> EraseOutcome {
         let mut erase = self.begin(block, leaves.clone());
-        let retired = run_to_end(&mut erase, steps);
+        let failed = run_to_end(&mut erase, steps);
         if part != whole && whole > Time::ZERO {
             steps.iter_mut().for_each(|step| *step = step.scaled(part, whole));
         }
-        let outcome = EraseOutcome { time: total_time(steps), report: erase.report(), retired };
-        self.controller.finish(block as usize, &outcome.report);
         for leaf in leaves {
             let pec = &mut self.pec[block as usize * self.leaves + leaf];
             *pec = pec.saturating_add(1);
         }
+        let retired = failed || self.cycles_left(block) == Some(0);
+        let outcome = EraseOutcome { time: total_time(steps), report: erase.report(), retired };
+        self.controller.finish(block as usize, &outcome.report);
         self.totals.add(&outcome, stress(steps));
         outcome
     }
@@ -272,6 +287,13 @@ impl Eraser {
     pub fn pec(&self, block: u32) -> u32 {
         let first = block as usize * self.leaves;
         self.pec[first..first + self.leaves].iter().copied().max().map_or(0, u32::from)
+    }
+
+    /// Erases that a block takes before the one that wears it out, that one included; 0 if it is worn out. `None` if
+    /// blocks are used however worn they are.
+    pub fn cycles_left(&self, block: u32) -> Option<u32> {
+        let endurance = self.endurance.as_ref()?;
+        Some((endurance.limit(self.truth.quantile(block)) + 1).saturating_sub(self.pec(block)))
     }
 
     /// P/E cycles of one leaf of a block, those before the run included.

@@ -1,4 +1,5 @@
-//! Predicts whether an erase will fail, at the moment the FTL decides on it.
+//! Predicts whether an erase will be a block's last, because it fails or wears the block out, at the moment the FTL
+//! decides on it.
 //!
 //! The FTL changes its belief when it decides on an erase, long before the die executes it. At that moment it must
 //! know whether the block can be used again. The outcome of an erase depends on its block alone, so it can be
@@ -10,23 +11,30 @@ use pumice_types::erase::{BlockMemory, MAX_LOOPS};
 use super::{Eraser, RunningErase};
 
 impl Eraser {
-    /// Whether any erase can fail. With all loops none does: no block needs more.
-    pub fn can_fail(&self) -> bool {
-        self.config.max_loops < MAX_LOOPS
+    /// Whether any erase can be the last of its block. With all loops none fails: no block needs more.
+    pub fn can_end_blocks(&self) -> bool {
+        self.config.max_loops < MAX_LOOPS || self.endurance.is_some()
     }
 
-    /// Blocks whose next erase fails, ascending.
-    pub fn failing(&self) -> impl Iterator<Item = u32> + '_ {
-        let blocks = if self.can_fail() { self.blocks() as u32 } else { 0 };
-        (0..blocks).filter(|&block| self.fails_next(block))
+    /// Blocks whose next erase is their last, ascending.
+    pub fn ending(&self) -> impl Iterator<Item = u32> + '_ {
+        let blocks = if self.can_end_blocks() { self.blocks() as u32 } else { 0 };
+        (0..blocks).filter(|&block| self.ends_next(block))
     }
 
-    /// Records that an erase of a whole block was decided. Returns whether the next erase of that block would fail.
+    /// Records that an erase of a whole block was decided. Returns whether the next erase of that block would be its last.
     pub fn decide(&mut self, block: u32) -> bool {
         if let Some(decided) = self.decided.get_mut(block as usize) {
             *decided += 1;
         }
-        self.can_fail() && self.fails_next(block)
+        self.can_end_blocks() && self.ends_next(block)
+    }
+
+    /// Returns whether the next erase of a block is its last, given the erases that are already decided.
+    fn ends_next(&self, block: u32) -> bool {
+        let ahead = u32::from(self.decided[block as usize]);
+        let wears_out = self.cycles_left(block).is_some_and(|left| left <= ahead + 1);
+        wears_out || self.config.max_loops < MAX_LOOPS && self.fails_next(block)
     }
 
     /// Returns whether the next erase of a block fails, given the erases that are already decided.

@@ -7,6 +7,7 @@ mod of_collection;
 mod of_flash;
 mod of_flows;
 mod of_host;
+mod of_life;
 mod of_placement;
 mod of_power;
 mod of_run;
@@ -75,7 +76,7 @@ use fact_fields;
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
+    let of_device = [of_flash::FIELDS, of_life::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
     let of_host = of_host::FIELDS.into_iter().chain([of_flows::FIELDS]);
     [of_run::FIELDS, of_workload::FIELDS].into_iter().chain(of_host).chain(of_device).flatten()
 }

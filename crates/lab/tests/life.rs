@@ -1,0 +1,60 @@
+//! The life of a device, fast-forwarded and whole.
+
+use std::time::Instant;
+
+use pumice_config::{Config, SpecSource};
+use pumice_lab::life::{Life, LifeQuery, life};
+
+/// A small page-level device that wears out at requirement 40.
+const DEVICE: &[(&str, &str)] = &[
+    ("ftl.kind", "page"),
+    ("ftl.over_provisioning", "0.25"),
+    ("ftl.gc_mode", "blocking"),
+    ("partial_erase.unit", "none"),
+    ("erase.rber_requirement", "40"),
+    ("geometry.channels", "1"),
+    ("geometry.planes_per_die", "1"),
+    ("geometry.blocks_per_plane", "256"),
+    ("geometry.pages_per_block", "32"),
+    ("run.timed", "false"),
+    ("workload.read_fraction", "0.0"),
+    ("workload.footprint", "1.0"),
+    ("workload.request_bytes", "4096"),
+];
+
+fn lived(more: &[(&str, &str)], query: LifeQuery) -> (Life, f64) {
+    let sets = [DEVICE, more].concat();
+    let source = SpecSource {
+        preset: Some("tiny".into()),
+        sets: sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+        ..SpecSource::default()
+    };
+    let config = Config::resolve(&source).expect("a valid spec");
+    let begun = Instant::now();
+    let life = life(&config, 1.0, query, &mut |_| true).expect("a life");
+    (life, begun.elapsed().as_secs_f64())
+}
+
+#[test]
+fn t478_a_life_in_jumps_ends_like_the_whole_one() {
+    for more in [
+        &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-errors")][..],
+        &[("erase.scheme", "aero-cons"), ("erase.worn_blocks", "retired-by-errors")],
+        &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-cycles"), ("ftl.wear_leveling", "both")],
+        &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-errors"), ("workload.kind", "zipf"), ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "4")],
+    ] {
+        let (whole, slow) = lived(more, LifeQuery { whole: true, ..LifeQuery::default() });
+        let (jumped, fast) = lived(more, LifeQuery::default());
+        let pec = jumped.end.pec / whole.end.pec - 1.0;
+        let host = jumped.end.host_bytes / whole.end.host_bytes - 1.0;
+        println!(
+            "{more:?}: {:.0} cycles {:+.2} %, {:.0} capacities {:+.2} %, WAF {:.2} {:.2}, spread {:.2} {:.2}, retired {} {}, {slow:.1} s {:.0} times, simulated 1/{:.0}",
+            whole.end.pec, pec * 100.0, whole.end.host_bytes / whole.capacity_bytes as f64, host * 100.0,
+            whole.write_amplification, jumped.write_amplification, whole.wear_spread, jumped.wear_spread,
+            whole.end.retired_blocks, jumped.end.retired_blocks, slow / fast, jumped.end.host_bytes / jumped.simulated_bytes,
+        );
+        assert!(pec.abs() < 0.012 && host.abs() < 0.03, "{more:?}");
+        assert!(jumped.end.host_bytes > 100.0 * jumped.simulated_bytes, "{more:?}");
+        assert_eq!(whole.simulated_bytes, whole.end.host_bytes);
+    }
+}
