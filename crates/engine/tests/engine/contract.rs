@@ -408,3 +408,44 @@ fn t425_a_layer_that_cannot_work_is_refused() {
     let few = [("ftl.kind", "superblock-pen"), ("geometry.blocks_per_plane", "4")];
     refused(&few, &["less than one superblock"]);
 }
+
+/// A small device of a hybrid layer with few U-blocks, under updates that fall on a part of its blocks.
+fn hybrid<'a>(kind: &'a str, order: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let base = [
+        ("ftl.kind", kind),
+        ("geometry.program_order", order),
+        ("ftl.u_blocks", "8"),
+        ("ftl.over_provisioning", "0.3"),
+        ("workload.kind", "hot-cold"),
+        ("workload.request_bytes", "4096"),
+        ("workload.requests", "20000"),
+    ];
+    [&base[..], more].concat()
+}
+
+/// PEN's footnote says that M-Merge works equally well for other hybrid layers.
+#[test]
+fn t479_m_merge_on_hybrid_layers_loses_nothing_and_costs_less() {
+    let time = |document: &Value| number(document, "gc.time_us.copy") + number(document, "gc.time_us.erase");
+    for (kind, order) in [
+        ("log-block", "any"),
+        ("log-block", "in-order"),
+        ("fast", "any"),
+        ("fast", "in-order"),
+        ("replacement-block", "any"),
+    ] {
+        let checked = [("run.check", "integrity")];
+        let block_erase = document(&hybrid(kind, order, &checked));
+        let m_merge = document(&hybrid(kind, order, &[checked[0], ("ftl.merge", "m-merge")]));
+        let ratio = time(&m_merge) / time(&block_erase);
+        println!("{kind} {order}: {} M-Merges, time {ratio:.3}", m_merge["gc"]["merges"]["m_merge"]);
+        // The pages of a log block of FAST belong to many logical blocks, and each has few of them in many places.
+        let (least, most) = if kind == "fast" { (20.0, 1.0) } else { (100.0, 0.9) };
+        assert!(number(&m_merge, "gc.merges.m_merge") > least && ratio < most, "{kind} {order}: {ratio}");
+        let never = document(&hybrid(kind, order, &[("ftl.merge", "m-merge"), ("partial_erase.wear_limit_w", "0")]));
+        assert_eq!(never["flash"], block_erase["flash"], "{kind} {order}: W = 0 allows no M-Merge");
+        let unaware = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")];
+        let corrupt = number(&document(&hybrid(kind, order, &unaware)), "integrity.corrupt_pages");
+        assert!(corrupt > 0.0, "{kind} {order}: pages are disturbed where nobody looks");
+    }
+}

@@ -162,7 +162,7 @@ fn t475_a_worn_device_ends_read_only_and_keeps_all_that_it_stored() {
             let life = &document["life"];
             assert_eq!(life["state"], "read-only", "{rule} {more:?}: {life}");
             let (worn, left) = (number(&document, "life.worn_blocks"), number(&document, "life.spare_left"));
-            assert!(worn >= 3.0 && (worn / 256.0 + left - 0.25).abs() < 0.005, "{rule} {more:?}: {life}");
+            assert!(worn >= 1.0 && (worn / 256.0 + left - 0.25).abs() < 0.005, "{rule} {more:?}: {life}");
             assert!(number(&document, "life.end_request") < 999_000.0, "{life}");
             assert_eq!(life["end_s"].is_null(), more.contains(&("run.timed", "false")), "{life}");
             if rule == "retired-by-cycles" {

@@ -60,34 +60,84 @@ pub fn full_merge(pair: &Pair, free: BlockId, sequence: u32, out: &mut Plan) -> 
     copies as u32
 }
 
-/// M-Merge: pre-erase of U if planned, copy-outs, partial erases, copy-backs in page order, then U
-/// erased. `slots` is scratch, one entry a page.
+/// M-Merge: the restores of D, then U erased. `slots` is scratch, one entry a page.
 pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], out: &mut Plan) {
+    let d = RestoredBlock {
+        d: pair.d,
+        d_sequence: pair.d_sequence,
+        first_lpn: pair.first_lpn,
+        d_valid: pair.d_valid,
+        room: pair.u,
+        room_sequence: pair.u_sequence,
+        free: pair.u_room.clone(),
+    };
+    let in_u = |offset: usize| match pair.in_u[offset] {
+        NOT_IN_U => None,
+        page => Some(PageAddress::new(pair.u, page)),
+    };
+    restore(&d, tree, plan, in_u, slots, out);
+    out.push(FlashCommand::erase(pair.u));
+}
+
+/// A D-block of which parts are restored, and the block that its pages are copied out to.
+#[derive(Clone)]
+pub struct RestoredBlock<'a> {
+    /// D-block.
+    pub d: BlockId,
+    /// Sequence number that D's spare areas carry.
+    pub d_sequence: u32,
+    /// Logical page of offset 0.
+    pub first_lpn: Lpn,
+    /// Offsets whose current page is in D, one bit each.
+    pub d_valid: &'a [u64],
+    /// Block that takes the copy-outs.
+    pub room: BlockId,
+    /// Sequence number that its spare areas carry.
+    pub room_sequence: u32,
+    /// Pages of it that may still be programmed.
+    pub free: Range<u16>,
+}
+
+/// Restores the planned parts of a D-block: pre-erase of the room if planned, copy-outs, partial erases, copy-backs in
+/// page order. `outside` says where the current page of an offset is that is not in D. `slots` is scratch, one entry a
+/// page.
+pub fn restore(
+    block: &RestoredBlock,
+    tree: PbTree,
+    plan: &MMergePlan,
+    outside: impl Fn(usize) -> Option<PageAddress>,
+    slots: &mut [u16],
+    out: &mut Plan,
+) {
+    let RestoredBlock { d, d_sequence, room, room_sequence, .. } = *block;
+    let lpn = |offset: usize| Lpn(block.first_lpn.0 + offset as u32);
     if let Some(pb) = plan.u_pre_erase {
-        out.push(FlashCommand::partial_erase(pair.u, pb));
+        out.push(FlashCommand::partial_erase(room, pb));
     }
     let pre_erased = plan.u_pre_erase.map_or(0..0, |pb| tree.page_range(pb));
-    let mut room = (usize::from(pair.u_room.start)..usize::from(pair.u_room.end)).chain(pre_erased);
+    let mut free = (usize::from(block.free.start)..usize::from(block.free.end)).chain(pre_erased);
     let offsets = || plan.restores.iter().flat_map(|&pb| tree.page_range(pb));
     for offset in offsets() {
         slots[offset] = NOT_IN_U;
-        if bits::get(pair.d_valid, offset)
-            && let Some(slot) = room.next()
+        if bits::get(block.d_valid, offset)
+            && let Some(slot) = free.next()
         {
             slots[offset] = slot as u16;
-            let (from, to) = (PageAddress::new(pair.d, offset as u16), PageAddress::new(pair.u, slot as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.u_sequence).with_mark(SpareRole::Update));
+            let (from, to) = (PageAddress::new(d, offset as u16), PageAddress::new(room, slot as u16));
+            out.push(FlashCommand::copy(from, to, lpn(offset), room_sequence).with_mark(SpareRole::Update));
         }
     }
     for &pb in &plan.restores {
-        out.push(FlashCommand::partial_erase(pair.d, pb));
+        out.push(FlashCommand::partial_erase(d, pb));
     }
     for offset in offsets() {
-        let page = if slots[offset] == NOT_IN_U { pair.in_u[offset] } else { slots[offset] };
-        if page != NOT_IN_U {
-            let (from, to) = (PageAddress::new(pair.u, page), PageAddress::new(pair.d, offset as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.d_sequence).with_mark(SpareRole::Restored));
+        let source = match slots[offset] {
+            NOT_IN_U => outside(offset),
+            slot => Some(PageAddress::new(room, slot)),
+        };
+        if let Some(from) = source {
+            let to = PageAddress::new(d, offset as u16);
+            out.push(FlashCommand::copy(from, to, lpn(offset), d_sequence).with_mark(SpareRole::Restored));
         }
     }
-    out.push(FlashCommand::erase(pair.u));
 }

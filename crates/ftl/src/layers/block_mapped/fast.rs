@@ -28,13 +28,14 @@ use pumice_types::{BlockId, PageAddress, ProgramOrder};
 use super::in_place;
 use super::in_place::InPlaceMerge;
 use super::log_block::fits_in_place;
+use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::{PlaneFtl, Striped};
 use super::striped_room::Room;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
 use crate::recovery::KeptBlock;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
 use pumice_types::Geometry;
 
 /// Log blocks that FAST needs: the sequential one and a random one.
@@ -57,6 +58,7 @@ pub struct Fast {
     /// Random log blocks, the one being filled last.
     random: VecDeque<BlockId>,
     log_blocks_max: u32,
+    m_merger: Option<Box<MMerger>>,
 }
 
 impl Fast {
@@ -68,8 +70,21 @@ impl Fast {
             sequential: None,
             random: VecDeque::with_capacity(log_blocks_max as usize),
             log_blocks_max,
+            m_merger: None,
             book,
         }
+    }
+
+    /// Merges by M-Merge where it is cheaper, if the spec says so.
+    fn merging_as(mut self, parts: &LayerParts) -> Fast {
+        self.m_merger = MMerger::of(parts, &self.book);
+        self
+    }
+
+    /// Restores the D-block of a logical block, if M-Merge is the cheaper merge. Returns whether it did.
+    fn m_merges(&mut self, logical: u32, room: Option<BlockId>, other: (u32, u32), step: &mut Step) -> bool {
+        let weighed = Weighed { logical, d: self.d[logical as usize], room, other };
+        m_merges(&mut self.m_merger, &weighed, &mut self.book, step)
     }
 
     /// Where the next update of a logical block's page goes, after the merges that this takes.
@@ -120,6 +135,12 @@ impl Fast {
         counters.note_victim(usize::from(self.book.next(block)), usize::from(self.book.pages()));
         let elsewhere = self.current_pages(logical) - u32::from(self.book.valid_pages(block));
         let kind = in_place_merge(InPlaceState { u_in_place: true, elsewhere });
+        if self.m_merges(logical, Some(block), (elsewhere, 1), step) {
+            self.book.erase(block, step);
+            step.shared.counters.m_merge.block_erases += 1;
+            step.shared.note_u_gone();
+            return Ok(());
+        }
         let old = [self.d[logical as usize]];
         let d = in_place::run(&mut self.book, &InPlaceMerge { kind, logical, into: block, old: &old }, step)?;
         self.d[logical as usize] = d;
@@ -156,6 +177,12 @@ impl Fast {
     fn full_merge(&mut self, logical: u32, step: &mut Step) -> Result<(), FtlError> {
         let d = self.d[logical as usize];
         let sequence = self.sequential.take_if(|log| log.logical == logical);
+        // The price of the victim's erase, which comes in any case, is in both sides. A sequence in the making is used up
+        // by the full merge alone.
+        let other = if sequence.is_none() { (self.current_pages(logical), 2) } else { (0, 0) };
+        if self.m_merges(logical, None, other, step) {
+            return Ok(());
+        }
         let both = [d, sequence.map_or(NO_BLOCK, |log| log.block)];
         let old = if sequence.is_some() { &both[..] } else { &both[..1] };
         let merge = InPlaceMerge { kind: MergeKind::Full, logical, into: NO_BLOCK, old };
@@ -177,7 +204,10 @@ impl PlaneFtl for Fast {
     }
 
     fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
-        blocks.iter().for_each(|kept| self.d[logical as usize] = kept.block);
+        for kept in blocks {
+            self.d[logical as usize] = kept.block;
+            self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
+        }
     }
 
     fn fill(&mut self, logical: u32, pages: u16, shared: &mut Shared) -> Result<InitialBlock, FtlError> {
@@ -212,7 +242,8 @@ impl PlaneFtl for Fast {
     /// holds.
     fn map_ram_bytes(&self) -> u64 {
         let log_block = 4 + 4 * u64::from(self.book.pages());
-        u64::from(self.book.logical_blocks()) * 4 + u64::from(self.log_blocks_max) * log_block
+        let m_merge = self.m_merger.as_ref().map_or(0, |merger| merger.ram_bytes());
+        u64::from(self.book.logical_blocks()) * 4 + u64::from(self.log_blocks_max) * log_block + m_merge
     }
 
     fn state_bytes(&self) -> u64 {
@@ -231,6 +262,7 @@ impl Layer for Fast {
 
     const FACTS: Facts = Facts {
         reads: &["over_provisioning", "u_blocks"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
         map_places: &[MapPlace::Ram, MapPlace::Spare],
         recoveries: &[Recovery::Off, Recovery::Scan],
         copies_on_one_die: true,
@@ -248,11 +280,12 @@ impl Layer for Fast {
 
     fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(Striped<Fast>, RecoveryCounts), FtlError> {
         let (order, room) = (parts.spec.chip.geometry.program_order, room(&parts.spec));
-        room.recovered(parts, restart, |book| Fast::new(book, order, room.u_blocks()))
+        room.recovered(parts, restart, |book| Fast::new(book, order, room.u_blocks()).merging_as(parts))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<Fast>, FtlError> {
         let (spec, room) = (&parts.spec, room(&parts.spec));
-        room.filled(parts, target, |book| Fast::new(book, spec.chip.geometry.program_order, room.u_blocks()))
+        let order = spec.chip.geometry.program_order;
+        room.filled(parts, target, |book| Fast::new(book, order, room.u_blocks()).merging_as(parts))
     }
 }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
+use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::{PlaneFtl, Striped};
 use super::striped_room::Room;
@@ -25,7 +26,7 @@ use crate::blocks::recency::Recency;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
 use crate::recovery::KeptBlock;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
 use pumice_types::Geometry;
 
 /// Whether a page of a D-block can be programmed at its own offset.
@@ -55,6 +56,7 @@ pub struct LogBlock {
     recency: Recency,
     u_blocks: u32,
     u_blocks_max: u32,
+    m_merger: Option<Box<MMerger>>,
 }
 
 impl LogBlock {
@@ -67,8 +69,15 @@ impl LogBlock {
             recency: Recency::new(logical_blocks),
             u_blocks: 0,
             u_blocks_max,
+            m_merger: None,
             book,
         }
+    }
+
+    /// Merges by M-Merge where it is cheaper, if the spec says so.
+    fn merging_as(mut self, parts: &LayerParts) -> LogBlock {
+        self.m_merger = MMerger::of(parts, &self.book);
+        self
     }
 
     /// Ends with room in the U-block of a logical block.
@@ -104,9 +113,21 @@ impl LogBlock {
         let LogPair { d, u, u_in_place } = self.pairs[logical as usize];
         let (pages, written) = (self.book.pages(), self.book.next(u));
         step.shared.counters.note_victim(usize::from(written), usize::from(pages));
-        let kind = in_place_merge(InPlaceState { u_in_place, elsewhere: u32::from(self.book.valid_pages(d)) });
-        let old = if kind == MergeKind::Full { &[d, u][..] } else { &[d][..] };
-        let d = in_place::run(&mut self.book, &InPlaceMerge { kind, logical, into: u, old }, step)?;
+        let elsewhere = u32::from(self.book.valid_pages(d));
+        let kind = in_place_merge(InPlaceState { u_in_place, elsewhere });
+        let other = match kind {
+            MergeKind::Full => (elsewhere + u32::from(self.book.valid_pages(u)), 2),
+            MergeKind::Partial | MergeKind::Switch => (elsewhere, 1),
+        };
+        let weighed = Weighed { logical, d, room: Some(u), other };
+        let d = if m_merges(&mut self.m_merger, &weighed, &mut self.book, step) {
+            self.book.erase(u, step);
+            step.shared.counters.m_merge.block_erases += 1;
+            d
+        } else {
+            let old = if kind == MergeKind::Full { &[d, u][..] } else { &[d][..] };
+            in_place::run(&mut self.book, &InPlaceMerge { kind, logical, into: u, old }, step)?
+        };
         self.pairs[logical as usize] = LogPair { d, u: NO_BLOCK, u_in_place: true };
         self.recency.remove(logical);
         self.u_blocks -= 1;
@@ -125,7 +146,10 @@ impl PlaneFtl for LogBlock {
     }
 
     fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
-        blocks.iter().for_each(|kept| self.pairs[logical as usize].d = kept.block);
+        for kept in blocks {
+            self.pairs[logical as usize].d = kept.block;
+            self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
+        }
     }
 
     fn fill(&mut self, logical: u32, pages: u16, shared: &mut Shared) -> Result<InitialBlock, FtlError> {
@@ -164,7 +188,8 @@ impl PlaneFtl for LogBlock {
     /// two bytes a page for what it holds.
     fn map_ram_bytes(&self) -> u64 {
         let u_block = 4 + 4 + 2 + 2 * u64::from(self.book.pages());
-        u64::from(self.book.logical_blocks()) * 4 + u64::from(self.u_blocks_max) * u_block
+        let m_merge = self.m_merger.as_ref().map_or(0, |merger| merger.ram_bytes());
+        u64::from(self.book.logical_blocks()) * 4 + u64::from(self.u_blocks_max) * u_block + m_merge
     }
 
     fn state_bytes(&self) -> u64 {
@@ -178,6 +203,7 @@ impl Layer for LogBlock {
 
     const FACTS: Facts = Facts {
         reads: &["over_provisioning", "u_blocks"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
         map_places: &[MapPlace::Ram, MapPlace::Spare],
         recoveries: &[Recovery::Off, Recovery::Scan],
         copies_on_one_die: true,
@@ -199,11 +225,12 @@ impl Layer for LogBlock {
         restart: &mut Restart,
     ) -> Result<(Striped<LogBlock>, RecoveryCounts), FtlError> {
         let (order, room) = (parts.spec.chip.geometry.program_order, Room::of_blocks(&parts.spec));
-        room.recovered(parts, restart, |book| LogBlock::new(book, order, room.u_blocks()))
+        room.recovered(parts, restart, |book| LogBlock::new(book, order, room.u_blocks()).merging_as(parts))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<LogBlock>, FtlError> {
         let (spec, room) = (&parts.spec, Room::of_blocks(&parts.spec));
-        room.filled(parts, target, |book| LogBlock::new(book, spec.chip.geometry.program_order, room.u_blocks()))
+        let order = spec.chip.geometry.program_order;
+        room.filled(parts, target, |book| LogBlock::new(book, order, room.u_blocks()).merging_as(parts))
     }
 }

@@ -3,6 +3,7 @@
 pub mod fast;
 mod in_place;
 pub mod log_block;
+mod m_merge;
 mod plane_book;
 pub mod replacement_block;
 pub mod striped;

@@ -5,6 +5,8 @@
 //! Logical pages are counted inside the plane (*local*). The maps hold differences from the initial fill
 //! (entry 0 means "as filled"), so that a device starts at the cost of its blocks.
 
+use std::ops::Range;
+
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, bits};
 use serde::{Deserialize, Serialize};
 
@@ -343,6 +345,38 @@ impl PlaneBook {
         self.blocks[index] = BlockBelief::default();
         step.plan.push(FlashCommand::erase(block));
         step.shared.pool.give_back(self.place.plane, block);
+    }
+
+    /// Current pages of a block, one bit each.
+    pub fn valid_bits(&self, block: BlockId) -> &[u64] {
+        &self.valid[self.words_of(block)]
+    }
+
+    /// Programmed pages of a block, one bit each.
+    pub fn programmed_bits(&self, block: BlockId) -> &[u64] {
+        &self.programmed[self.words_of(block)]
+    }
+
+    /// Parts of a D-block were restored: of their offsets, every current page of the logical block is in D now, and
+    /// nothing else is.
+    pub fn note_restored(&mut self, logical: u32, d: BlockId, offsets: impl Iterator<Item = Range<usize>>) {
+        let words = self.words_of(d);
+        for range in offsets {
+            bits::clear_range(&mut self.programmed[words.clone()], range.start, range.end);
+            for offset in range {
+                let local = logical * u32::from(self.pages) + offset as u32;
+                let target = PageAddress::new(d, offset as u16);
+                match self.locate(local) {
+                    None => {}
+                    Some(place) if place == target => bits::set(&mut self.programmed[words.clone()], offset),
+                    Some(_) => drop(self.move_to(local, target)),
+                }
+            }
+        }
+        let last = self.programmed[words].iter().enumerate().rev().find(|(_, word)| **word != 0);
+        let next = last.map_or(0, |(nth, word)| nth * 64 + 64 - word.leading_zeros() as usize);
+        let index = self.index(d);
+        self.blocks[index].next = next as u16;
     }
 
     /// Maps a local page to a page that is about to be programmed; returns where it was.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
+use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::{PlaneFtl, Striped};
 use super::striped_room::Room;
@@ -27,7 +28,7 @@ use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock};
 use crate::recovery;
 use crate::recovery::KeptBlock;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
 use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.
@@ -50,6 +51,7 @@ pub struct ReplacementBlock {
     u_blocks_max: u32,
     /// Blocks of the chain that is merged.
     old: Vec<BlockId>,
+    m_merger: Option<Box<MMerger>>,
 }
 
 impl ReplacementBlock {
@@ -63,8 +65,15 @@ impl ReplacementBlock {
             u_blocks: 0,
             u_blocks_max,
             old: Vec::with_capacity(64),
+            m_merger: None,
             book,
         }
+    }
+
+    /// Merges by M-Merge where it is cheaper, if the spec says so.
+    fn merging_as(mut self, parts: &LayerParts) -> ReplacementBlock {
+        self.m_merger = MMerger::of(parts, &self.book);
+        self
     }
 
     /// The first block of a chain in which an offset can be programmed.
@@ -120,8 +129,16 @@ impl ReplacementBlock {
         }
         self.u_blocks -= self.old.len() as u32;
         let kind = in_place_merge(InPlaceState { u_in_place: true, elsewhere });
-        let merge = InPlaceMerge { kind, logical: logical as u32, into: last, old: &self.old };
-        let d = in_place::run(&mut self.book, &merge, step)?;
+        // Either merge erases as many blocks: all but the one that stays D.
+        let weighed = Weighed { logical: logical as u32, d, room: Some(last), other: (elsewhere, 1) };
+        let d = if m_merges(&mut self.m_merger, &weighed, &mut self.book, step) {
+            self.old[1..].iter().chain([&last]).for_each(|&block| self.book.erase(block, step));
+            step.shared.counters.m_merge.block_erases += self.old.len() as u64;
+            d
+        } else {
+            let merge = InPlaceMerge { kind, logical: logical as u32, into: last, old: &self.old };
+            in_place::run(&mut self.book, &merge, step)?
+        };
         self.chains[logical] = Chain { d, last: d, u_blocks: 0 };
         self.victims.remove(logical);
         Ok(())
@@ -140,6 +157,7 @@ impl PlaneFtl for ReplacementBlock {
     fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
         for kept in blocks {
             self.chains[logical as usize] = Chain { d: kept.block, last: kept.block, u_blocks: 0 };
+            self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
         }
     }
 
@@ -173,7 +191,8 @@ impl PlaneFtl for ReplacementBlock {
     /// Four bytes a logical block for D; four for each U-block and its link; a bit for each page of both.
     fn map_ram_bytes(&self) -> u64 {
         let (logical, u) = (u64::from(self.book.logical_blocks()), u64::from(self.u_blocks_max));
-        logical * 4 + u * 8 + (logical + u) * u64::from(self.book.pages()).div_ceil(8)
+        let m_merge = self.m_merger.as_ref().map_or(0, |merger| merger.ram_bytes());
+        logical * 4 + u * 8 + (logical + u) * u64::from(self.book.pages()).div_ceil(8) + m_merge
     }
 
     fn state_bytes(&self) -> u64 {
@@ -193,6 +212,7 @@ impl Layer for ReplacementBlock {
 
     const FACTS: Facts = Facts {
         reads: &["over_provisioning", "u_blocks"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
         map_places: &[MapPlace::Ram, MapPlace::Spare],
         recoveries: &[Recovery::Off, Recovery::Scan],
         copies_on_one_die: true,
@@ -221,11 +241,11 @@ impl Layer for ReplacementBlock {
         restart: &mut Restart,
     ) -> Result<(Striped<ReplacementBlock>, RecoveryCounts), FtlError> {
         let room = room(&parts.spec);
-        room.recovered(parts, restart, |book| ReplacementBlock::new(book, room.u_blocks()))
+        room.recovered(parts, restart, |book| ReplacementBlock::new(book, room.u_blocks()).merging_as(parts))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<ReplacementBlock>, FtlError> {
         let room = room(&parts.spec);
-        room.filled(parts, target, |book| ReplacementBlock::new(book, room.u_blocks()))
+        room.filled(parts, target, |book| ReplacementBlock::new(book, room.u_blocks()).merging_as(parts))
     }
 }
