@@ -5,7 +5,8 @@ use pumice_ftl::{MapPlace, Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
-    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor, WornBlocks,
+    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
+    WornBlocks,
 };
 use pumice_workload::{Trims, WorkloadKeys};
 

@@ -105,9 +105,7 @@ impl From<SimError> for DeviceError {
             | SimError::Simulation(_)
             | SimError::WornOut(_)
             | SimError::Output(_)
-            | SimError::Interrupted => {
-                DeviceError::Simulation(error.to_string())
-            }
+            | SimError::Interrupted => DeviceError::Simulation(error.to_string()),
         }
     }
 }

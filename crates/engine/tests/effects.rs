@@ -95,6 +95,7 @@ const CASES: &[Case] = &[
     ("erase.t_ep_us", ["3500.0", "7000.0"], FIXED, &[("erase.scheme", "ispe"), ("erase.t_se_us", "2000.0")]),
     ("erase.t_vr_us", ["100.0", "50.0"], FIXED, ISPE),
     ("erase.misprediction_rate", ["0.0", "0.9"], ISPE, AERO),
+    ("erase.t_feature_us", ["0.0", "50.0"], ISPE, AERO),
     ("erase.t_se_us", ["1000.0", "1500.0"], ISPE, AERO),
     ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
     ("erase.gamma", ["500", "900"], FIXED, AERO),
@@ -226,6 +227,7 @@ const CASES: &[Case] = &[
     ("workload.fat_fragmentation", ["0.02", "0.2"], UNIFORM, FAT),
     ("workload.fat_mixture", ["[0.05, 0.1, 0.09]", "[0.3, 0.3, 0.3]"], FAT, PC),
     ("workload.fat_update_kib", ["64", "4"], FAT, PC),
+    ("workload.fat_saves", ["1", "3"], FAT, PC),
     ("initial.fill_unit", ["block", "page"], PAGE, NFTL),
     ("initial.aged_by", ["pages", "requests"], PAGE, &[PAGE[0], ("initial.age_writes", "0.5")]),
 ];

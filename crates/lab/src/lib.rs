@@ -1,4 +1,5 @@
-//! Questions without a run: one block, one merge, one distribution of erase times, one lifetime.
+//! Questions that are no run: one block, one merge, one distribution of erase times, one lifetime of a block, the life
+//! of a device.
 //!
 //! Each is the engine's own model, asked directly.
 #![forbid(unsafe_code)]

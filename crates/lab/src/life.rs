@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 const SETTLED: f64 = 0.005;
 
 /// Windows after which it counts as settled in any case.
-const SETTLING_MAX: usize = 20;
+const SETTLING_MAX: usize = 8;
 
 /// How a life is simulated.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -39,7 +39,10 @@ impl Default for LifeQuery {
 impl LifeQuery {
     fn check(&self) -> Result<(), SpecError> {
         if !(0.01..=100.0).contains(&self.window_cycles) {
-            return Err(SpecError(format!("window_cycles = {} is not allowed; allowed: 0.01 to 100", self.window_cycles)));
+            return Err(SpecError(format!(
+                "window_cycles = {} is not allowed; allowed: 0.01 to 100",
+                self.window_cycles
+            )));
         }
         if !(1..=10_000).contains(&self.steps) {
             return Err(SpecError(format!("steps = {} is not allowed; allowed: 1 to 10000", self.steps)));

@@ -41,7 +41,13 @@ fn t478_a_life_in_jumps_ends_like_the_whole_one() {
         &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-errors")][..],
         &[("erase.scheme", "aero-cons"), ("erase.worn_blocks", "retired-by-errors")],
         &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-cycles"), ("ftl.wear_leveling", "both")],
-        &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-errors"), ("workload.kind", "zipf"), ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "4")],
+        &[
+            ("erase.scheme", "ispe"),
+            ("erase.worn_blocks", "retired-by-errors"),
+            ("workload.kind", "zipf"),
+            ("ftl.wear_leveling", "both"),
+            ("ftl.wear_threshold", "4"),
+        ],
     ] {
         let (whole, slow) = lived(more, LifeQuery { whole: true, ..LifeQuery::default() });
         let (jumped, fast) = lived(more, LifeQuery::default());
@@ -49,9 +55,18 @@ fn t478_a_life_in_jumps_ends_like_the_whole_one() {
         let host = jumped.end.host_bytes / whole.end.host_bytes - 1.0;
         println!(
             "{more:?}: {:.0} cycles {:+.2} %, {:.0} capacities {:+.2} %, WAF {:.2} {:.2}, spread {:.2} {:.2}, retired {} {}, {slow:.1} s {:.0} times, simulated 1/{:.0}",
-            whole.end.pec, pec * 100.0, whole.end.host_bytes / whole.capacity_bytes as f64, host * 100.0,
-            whole.write_amplification, jumped.write_amplification, whole.wear_spread, jumped.wear_spread,
-            whole.end.retired_blocks, jumped.end.retired_blocks, slow / fast, jumped.end.host_bytes / jumped.simulated_bytes,
+            whole.end.pec,
+            pec * 100.0,
+            whole.end.host_bytes / whole.capacity_bytes as f64,
+            host * 100.0,
+            whole.write_amplification,
+            jumped.write_amplification,
+            whole.wear_spread,
+            jumped.wear_spread,
+            whole.end.retired_blocks,
+            jumped.end.retired_blocks,
+            slow / fast,
+            jumped.end.host_bytes / jumped.simulated_bytes,
         );
         assert!(pec.abs() < 0.012 && host.abs() < 0.03, "{more:?}");
         assert!(jumped.end.host_bytes > 100.0 * jumped.simulated_bytes, "{more:?}");

@@ -242,7 +242,9 @@ fn life(py: Python<'_>, request: &str, query: &str, progress: Option<Py<PyAny>>)
     let work = move |desk: &Desk<f64>| pumice_lab::life::life(&config, scale, query, &mut |share| desk.ask(share));
     let serve = |py: Python<'_>, share: f64| match &progress {
         None => Ok(true),
-        Some(progress) => progress.call1(py, (share,)).and_then(|answer| Ok(answer.is_none(py) || answer.is_truthy(py)?)),
+        Some(progress) => {
+            progress.call1(py, (share,)).and_then(|answer| Ok(answer.is_none(py) || answer.is_truthy(py)?))
+        }
     };
     to_json(&attend(py, work, serve)?.map_err(sim_error)?)
 }

@@ -18,7 +18,15 @@ from pumice.runs.progress import CountProgress
 #: Variance over mean of the erases of a page from which on a device does not wear evenly.
 _UNEVEN = 3.0
 
-_HEADS = ("scheme", "block's\nP/E cycles", "device's\nP/E cycles", "drive\nwrites", "TB\nwritten", "WAF", "blocks\nretired")
+_HEADS = (
+    "scheme",
+    "block's\nP/E cycles",
+    "device's\nP/E cycles",
+    "drive\nwrites",
+    "TB\nwritten",
+    "WAF",
+    "blocks\nretired",
+)
 
 
 @opt.takes_options
@@ -85,6 +93,6 @@ def _tell(scheme: str, found: dict[str, Any], seconds: float) -> None:
     note(f"{scheme}: {share:.2%} of the writes simulated in {len(found['course'])} windows, {seconds:.1f} s of CPU")
     if share < 1 and found["wear_spread"] > _UNEVEN:
         note(
-            f"warning: {scheme}: blocks wear unevenly (variance of erases {found['wear_spread']:.1f} times their mean), and"
-            " jumps wear all alike; ftl.wear_leveling or --whole"
+            f"warning: {scheme}: blocks wear unevenly (variance of erases {found['wear_spread']:.1f} times their mean),"
+            " and jumps wear all alike; ftl.wear_leveling or --whole"
         )

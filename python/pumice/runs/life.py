@@ -9,6 +9,9 @@ from typing import Any
 from pumice import _engine
 from pumice.runs.spec import Spec
 
+#: Modes of collection that take their steps on idle dies.
+_IN_STEPS = ("background", "preemptible")
+
 
 def life(
     spec: Spec,
@@ -20,7 +23,8 @@ def life(
     progress: Callable[[float], bool | None] | None = None,
 ) -> dict[str, Any]:
     """The life of a device under its workload, without a clock. Worn blocks are retired by their own errors unless the
-    spec says otherwise (`erase.worn_blocks`).
+    spec says otherwise (`erase.worn_blocks`). Without a clock dies are never idle, so a collection in steps
+    (`ftl.gc_mode`) becomes a blocking one.
 
     Args:
         spec: a device whose translation layer retires blocks, and a workload that writes.
@@ -42,8 +46,11 @@ def life(
     """
     if scheme is not None:
         spec = spec.with_(erase={"scheme": scheme})
-    if spec.resolve()["config"]["erase"]["worn_blocks"] == "used":
+    config = spec.resolve()["config"]
+    if config["erase"]["worn_blocks"] == "used":
         spec = spec.with_(erase={"worn_blocks": "retired-by-errors"})
+    if config["ftl"]["gc_mode"] in _IN_STEPS:
+        spec = spec.with_(ftl={"gc_mode": "blocking"})
     query = {"whole": whole, "window_cycles": window_cycles, "steps": steps}
     found: dict[str, Any] = json.loads(_engine.life(spec.request(), json.dumps(query), progress))
     return found

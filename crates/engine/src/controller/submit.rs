@@ -104,7 +104,9 @@ impl Controller {
     /// Records the erases of the plan, so that the status of later erases of the same blocks can be predicted.
     #[inline]
     fn note_erases(&mut self) {
-        let Some(eraser) = self.scheduler.chips.eraser.as_mut().filter(|_| self.rules.erases_end_blocks) else { return };
+        let Some(eraser) = self.scheduler.chips.eraser.as_mut().filter(|_| self.rules.erases_end_blocks) else {
+            return;
+        };
         for FlashCommand { op, target, .. } in &self.plan.commands {
             if *op == FlashOp::Erase && eraser.decide(target.block.0) {
                 self.ftl.note_failing(target.block);

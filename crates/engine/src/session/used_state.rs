@@ -13,8 +13,7 @@ use crate::observe::Observer;
 use crate::workload;
 
 /// What is said of a workload that cannot age a device.
-const NOTHING_WRITTEN: &str =
-    "the workload writes nothing, so it cannot age the device; allowed: initial.aged_by = \"pages\", or a workload with writes";
+const NOTHING_WRITTEN: &str = "the workload writes nothing, so it cannot age the device; allowed: initial.aged_by = \"pages\", or a workload with writes";
 
 /// What ages a device before its first request, without a clock.
 pub enum Ageing {

@@ -96,7 +96,10 @@ fn t473_a_device_that_runs_out_of_blocks_says_what_ran_out() {
         let error = run_with(&sets(&worn)).expect_err("three quarters of the blocks fail");
         let text = error.to_string();
         assert!(matches!(error, SimError::WornOut(_)) && !text.contains('\n'), "{text}");
-        assert!(text.contains("no free block left") && text.contains("are retired, because they failed an erase"), "{text}");
+        assert!(
+            text.contains("no free block left") && text.contains("are retired, because they failed an erase"),
+            "{text}"
+        );
     }
 }
 
@@ -179,9 +182,8 @@ fn t475_a_worn_device_ends_read_only_and_keeps_all_that_it_stored() {
 
 #[test]
 fn t476_blocks_of_a_device_end_around_the_mean_one_the_hardest_first() {
-    let short = |rule: &'static str| {
-        spec(&[WEARS_OUT, &[("erase.worn_blocks", rule), ("workload.requests", "10")]].concat())
-    };
+    let short =
+        |rule: &'static str| spec(&[WEARS_OUT, &[("erase.worn_blocks", rule), ("workload.requests", "10")]].concat());
     let left = |rule| {
         let Built { chips, .. } = build(&short(rule), 1.0).expect("a device");
         let eraser = chips.eraser.expect("a scheme");

@@ -1,7 +1,9 @@
 //! `[erase]`: the scheme of whole-block erases, its pulses, and when an erase may be suspended.
 
 use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
-use crate::{EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, WornBlocks, keys};
+use crate::{
+    EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, WornBlocks, keys,
+};
 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
 
@@ -63,6 +65,8 @@ keys! {
             "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured.";
         t_vr_us: f64 = "100.0", ANY_US, "us", "AERO, ASPLOS'24, section 3.2", LOOPS,
             "Verify read after each pulse.";
+        t_feature_us: f64 = "0.0", ANY_US, "us", "chosen: AERO, ASPLOS'24, section 6 uses the commands and prints no time; ONFI bounds them by 1 us", PREDICTS,
+            "GET FEATURE, which reads the fail bits behind a verify read, and SET FEATURE, which sets the time of the pulse that follows: each takes so long.";
         t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, SHALLOW,
             "Shallow erase that begins an erase under the schemes of AERO; one to six sevenths of t_ep_us.";
         gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", PREDICTS,

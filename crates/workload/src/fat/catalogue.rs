@@ -54,6 +54,9 @@ pub(super) enum Habit {
     /// So many files on a volume of the paper's size, in proportion on others; each write replaces
     /// one, drawn evenly, by one of another size.
     Replaced(u32),
+    /// So many files likewise; each is written so often in a row, the first time in place of another one and then over
+    /// itself as a whole.
+    Saved { files: u32, times: u32 },
     /// So many files of the largest size, likewise; each write overwrites a part of one of them,
     /// drawn with skew.
     Updated(u32),
@@ -105,13 +108,13 @@ const PC_FLUSH_KIB: u32 = 256;
 const UPDATED: u64 = UPDATE_KIB_MAX as u64 * KIB;
 
 /// Kinds of a notebook's files in these shares.
-fn notebook([web, documents, updates]: [f64; 3]) -> Vec<FileKind> {
+fn notebook([web, documents, updates]: [f64; 3], times: u32) -> Vec<FileKind> {
     let rest = (1.0 - web - documents - updates).max(0.0);
     vec![
         // Web surfing: a browser's cache.
         FileKind { share: web, bytes: (2 * KIB, 62 * KIB), habit: Habit::Replaced(2_000) },
         // Word processing and presentations: documents saved again and again.
-        FileKind { share: documents, bytes: (64 * KIB, 2 * MIB), habit: Habit::Replaced(100) },
+        FileKind { share: documents, bytes: (64 * KIB, 2 * MIB), habit: Habit::Saved { files: 100, times } },
         // The system's own: paging, registry, mail, databases, saved games.
         FileKind { share: updates, bytes: (UPDATED, UPDATED), habit: Habit::Updated(256) },
         collected(rest / 2.0, SONGS.0, SONGS.1),
@@ -120,11 +123,11 @@ fn notebook([web, documents, updates]: [f64; 3]) -> Vec<FileKind> {
 }
 
 impl FatFacts {
-    /// The kinds of files; `mixture` goes for a notebook alone.
-    pub(super) fn kinds(&self, mixture: [f64; 3]) -> Vec<FileKind> {
+    /// The kinds of files; `mixture` and how often a document is saved in a row go for a notebook alone.
+    pub(super) fn kinds(&self, mixture: [f64; 3], saves: u32) -> Vec<FileKind> {
         match self.files {
             Files::Of(kinds) => kinds.to_vec(),
-            Files::Mixture => notebook(mixture),
+            Files::Mixture => notebook(mixture, saves),
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct FatOptions {
     pub mixture: Option<Vec<f64>>,
     /// Most KiB that one of `pc`'s updates in place touches, a multiple of 4; `None` takes its own.
     pub update_kib: Option<u32>,
+    /// How often in a row `pc` writes a document, at least 1.
+    pub saves: u32,
     /// When requests arrive.
     pub arrival: Arrival,
 }
@@ -160,7 +162,7 @@ impl FatWorkload {
         let stopped = |error| TraceError::option(failure(name, &error));
         let mut volume = Volume::format(volume_bytes, u64::from(chosen.flush_kib) << 10).map_err(stopped)?;
         let profile = Profile {
-            kinds: facts.kinds(chosen.mixture),
+            kinds: facts.kinds(chosen.mixture, options.saves.max(1)),
             volume_bytes: u64::from(facts.storage_mib) << 20,
             update_bytes: u64::from(chosen.update_kib) << 10,
             fragmentation: options.fragmentation,

@@ -63,7 +63,7 @@ impl User {
         let FileKind { bytes, habit, .. } = self.profile.kinds[kind];
         let (count, fixed) = match habit {
             Habit::Collected => return Ok(()),
-            Habit::Replaced(count) => (count, None),
+            Habit::Replaced(count) | Habit::Saved { files: count, .. } => (count, None),
             Habit::Updated(count) => (count, Some(bytes.1)),
         };
         let share = volume.capacity() as f64 / self.profile.volume_bytes as f64;
@@ -85,16 +85,26 @@ impl User {
                 self.collected.push(volume.create(bytes)?);
                 Ok(bytes)
             }
-            Habit::Replaced(_) => {
-                let place = self.choices.below(self.kept[kind].len() as u64) as usize;
-                let bytes = self.size(bytes);
-                volume.remove(self.kept[kind][place])?;
-                self.make_room(volume, bytes)?;
-                self.kept[kind][place] = volume.create(bytes)?;
-                Ok(bytes)
+            Habit::Replaced(_) => Ok(self.replace(volume, kind)?.1),
+            Habit::Saved { times, .. } => {
+                let (file, bytes) = self.replace(volume, kind)?;
+                for _ in 1..times {
+                    volume.overwrite(file, 0, bytes)?;
+                }
+                Ok(bytes * u64::from(times))
             }
             Habit::Updated(_) => self.update(volume, kind),
         }
+    }
+
+    /// Removes a file of a kind and creates another one; returns its number and its bytes.
+    fn replace(&mut self, volume: &mut Volume, kind: usize) -> io::Result<(u32, u64)> {
+        let place = self.choices.below(self.kept[kind].len() as u64) as usize;
+        let bytes = self.size(self.profile.kinds[kind].bytes);
+        volume.remove(self.kept[kind][place])?;
+        self.make_room(volume, bytes)?;
+        self.kept[kind][place] = volume.create(bytes)?;
+        Ok((self.kept[kind][place], bytes))
     }
 
     fn update(&mut self, volume: &mut Volume, kind: usize) -> io::Result<u64> {
@@ -147,6 +157,7 @@ impl Profile {
     fn mean_bytes(&self, kind: &FileKind) -> f64 {
         let (low, high) = match kind.habit {
             Habit::Updated(_) => (GRAIN, self.update_bytes),
+            Habit::Saved { times, .. } => (kind.bytes.0 * u64::from(times), kind.bytes.1 * u64::from(times)),
             Habit::Collected | Habit::Replaced(_) => kind.bytes,
         };
         (low + high) as f64 / 2.0

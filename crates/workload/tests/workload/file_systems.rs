@@ -20,6 +20,7 @@ fn options() -> FatOptions {
         fragmentation: 0.0,
         mixture: None,
         update_kib: None,
+        saves: 1,
         arrival: Arrival::Fixed { mean_us: 10.0 },
     }
 }
@@ -180,4 +181,21 @@ fn w306_the_mixture_decides_what_a_notebook_writes() {
     // Without a mixture of its own, what a notebook has is what nobody asks for.
     let own = FatOptions { mixture: Some(vec![0.05, 0.10, 0.09]), update_kib: Some(64), ..small() };
     assert_eq!(requests("pc", &own, 512), requests("pc", &small(), 512));
+}
+
+#[test]
+fn w307_a_saved_document_is_written_over_itself_as_a_whole() {
+    let saved = |saves| requests("pc", &FatOptions { mixture: Some(vec![0.0, 1.0, 0.0]), saves, ..small() }, 512);
+    // Requests that begin where one of the 64 requests before began, as a share of all bytes of files.
+    let again = |saves| {
+        let found = saved(saves);
+        let files: Vec<_> = found.iter().filter(|r| r.offset_bytes >= TABLES_END).collect();
+        let is_again =
+            |nth: usize| files[nth.saturating_sub(64)..nth].iter().any(|r| r.offset_bytes == files[nth].offset_bytes);
+        let again: u64 = (0..files.len()).filter(|&nth| is_again(nth)).map(|nth| u64::from(files[nth].bytes)).sum();
+        again as f64 / files.iter().map(|r| u64::from(r.bytes)).sum::<u64>() as f64
+    };
+    let [once, four] = [again(1), again(4)];
+    println!("written again: {once:.3} of the bytes, saved four times {four:.3}");
+    assert!(once < 0.1 && (0.65..0.85).contains(&four), "{once}, {four}");
 }

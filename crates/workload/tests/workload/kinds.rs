@@ -91,6 +91,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.fat_fragmentation", "0.002"),
     ("workload.fat_mixture", "[0.3, 0.3, 0.3]"),
     ("workload.fat_update_kib", "4"),
+    ("workload.fat_saves", "3"),
     ("workload.request_bytes", "8192"),
     ("workload.request_sizes", "[4096, 65536]"),
     ("workload.request_weights", "[1, 5]"),

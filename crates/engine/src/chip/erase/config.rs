@@ -4,7 +4,9 @@ use pumice_ftl::erase::{EraseController, EraseControllerConfig};
 use pumice_nand::erase::{EraseTruth, EraseTruthConfig};
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase::{Felp, MAX_LOOPS};
-use pumice_types::{EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time, WornBlocks};
+use pumice_types::{
+    EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time, WornBlocks,
+};
 
 /// How the blocks of a device are erased.
 #[derive(Clone, Copy, Debug)]

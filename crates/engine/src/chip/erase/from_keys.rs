@@ -34,7 +34,7 @@ pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
         timing: EraseTiming {
             fixed: Time::from_us(chip.timing.t_bers_us),
             pulse: Time::from_us(keys.t_ep_us / f64::from(PULSES_PER_LOOP)),
-            verify: Time::from_us(keys.t_vr_us),
+            verify: Time::from_us(keys.t_vr_us + if keys.scheme.predicts() { 2.0 * keys.t_feature_us } else { 0.0 }),
             shallow_pulses: (keys.t_se_us * f64::from(PULSES_PER_LOOP) / keys.t_ep_us).round() as u8,
         },
         max_loops: keys.max_loops,

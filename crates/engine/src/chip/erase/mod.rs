@@ -11,8 +11,8 @@ mod restarts;
 mod status;
 
 pub use config::EraseConfig;
-pub use endurance::Endurance;
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples, sample_steps};
+pub use endurance::Endurance;
 pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
 pub use restarts::RestartTotals;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use pumice_ftl::erase::{BlockMemories, EraseAction, EraseController, EraseJob, EraseReport};
 use pumice_nand::erase::{BlockErase, EraseTruth};
 use pumice_nand::reliability::{stress, stress_between};
-use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP, total_time};
+use pumice_types::erase::{MAX_LOOPS, MAX_PULSES, PULSES_PER_LOOP, total_time};
 use pumice_types::{EraseStep, StepKind, Time, bits};
 
 /// One erase in progress: the controller's job and the block's state. Call for one step at a time; drop it if the
@@ -325,6 +325,12 @@ impl Eraser {
     /// Totals over all finished erases.
     pub fn totals(&self) -> &EraseTotals {
         &self.totals
+    }
+
+    /// RAM that a controller needs for the scheme.
+    pub fn controller_ram_bytes(&self) -> u64 {
+        let table = if self.config.scheme.predicts() { u64::from(MAX_PULSES) * 4 } else { 0 };
+        self.controller.ram_bytes() as u64 + table
     }
 
     /// Bytes of state: wear and the scheme's memory.

@@ -76,7 +76,14 @@ use fact_fields;
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    let of_device = [of_flash::FIELDS, of_life::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
+    let of_device = [
+        of_flash::FIELDS,
+        of_life::FIELDS,
+        of_collection::FIELDS,
+        of_placement::FIELDS,
+        of_zones::FIELDS,
+        of_power::FIELDS,
+    ];
     let of_host = of_host::FIELDS.into_iter().chain([of_flows::FIELDS]);
     [of_run::FIELDS, of_workload::FIELDS].into_iter().chain(of_host).chain(of_device).flatten()
 }

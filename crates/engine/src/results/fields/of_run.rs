@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number, Table, Text};
 use super::{ResultField, fields, ratio, when};
+use crate::chip::erase::Eraser;
 use crate::metrics::TimeSeries;
 use crate::results::{FORMAT, Finished};
 use crate::stopping::StoppingReport;
@@ -82,6 +83,9 @@ fields! {
     "device.user_bytes", Integer, "bytes", "",
         "What the host can address",
         |run| json!(run.user_pages() * u64::from(run.geometry.page_bytes));
+    "device.erase_ram_bytes", Integer, "bytes", "an erase scheme without loops (`fixed`)",
+        "RAM of the controller for the erase scheme: what it remembers of each block (AERO's shallow erase flags, a bit; i-ISPE's last loop, a byte), and AERO's table of pulse times (35 entries of 4 bytes, section 6 of its paper)",
+        |run| json!(run.chips().eraser.as_ref().map(Eraser::controller_ram_bytes));
     "device.spare_over_raw", Number, "share", "",
         "(pages − user pages) / pages; a little above `ftl.over_provisioning` where user capacity is whole logical blocks a plane",
         |run| ratio(run.spare_pages(), run.geometry.pages() as f64);

@@ -26,7 +26,9 @@ use crate::blocks::recency::Recency;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
 use crate::recovery::KeptBlock;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
+};
 use pumice_types::Geometry;
 
 /// Whether a page of a D-block can be programmed at its own offset.

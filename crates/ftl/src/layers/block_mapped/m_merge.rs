@@ -46,12 +46,7 @@ pub struct MMerger {
 
 /// Restores the D-block of a logical block, if the spec wants M-Merge and it is the cheaper one that is allowed. Returns
 /// whether it did; if not, the other merge follows.
-pub fn m_merges(
-    merger: &mut Option<Box<MMerger>>,
-    weighed: &Weighed,
-    book: &mut PlaneBook,
-    step: &mut Step,
-) -> bool {
+pub fn m_merges(merger: &mut Option<Box<MMerger>>, weighed: &Weighed, book: &mut PlaneBook, step: &mut Step) -> bool {
     let Some(merger) = merger else { return false };
     let merged = merger.try_merge(weighed, book, step);
     if !merged {

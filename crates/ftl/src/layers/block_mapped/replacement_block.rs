@@ -28,7 +28,9 @@ use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock};
 use crate::recovery;
 use crate::recovery::KeptBlock;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
+};
 use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.

@@ -220,6 +220,11 @@ impl EraseScheme {
         each!(self, Rules => Rules::HAS_LOOPS)
     }
 
+    /// Whether it predicts pulses from fail bits.
+    pub fn predicts(self) -> bool {
+        each!(self, Rules => Rules::PREDICTS)
+    }
+
     /// See [`SchemeRules::MEMORY`].
     pub fn memory(self) -> SchemeMemory {
         each!(self, Rules => Rules::MEMORY)
