@@ -92,6 +92,7 @@ const CASES: &[Case] = &[
     ("erase.initial_pec", ["0", "4500"], FIXED, ISPE),
     ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
     ("erase.rber_requirement", ["63", "40"], FIXED, ISPE),
+    ("erase.worn_blocks", ["used", "retired-by-errors"], FIXED, &[PAGE[0], NO_PARTS, ISPE[0]]),
     ("erase.t_ep_us", ["3500.0", "7000.0"], FIXED, &[("erase.scheme", "ispe"), ("erase.t_se_us", "2000.0")]),
     ("erase.t_vr_us", ["100.0", "50.0"], FIXED, ISPE),
     ("erase.misprediction_rate", ["0.0", "0.9"], ISPE, AERO),

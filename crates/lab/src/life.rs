@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 const SETTLED: f64 = 0.005;
 
 /// Windows after which it counts as settled in any case.
-const SETTLING_MAX: usize = 8;
+const SETTLING_MAX: usize = 20;
 
 /// How a life is simulated.
 #[derive(Clone, Copy, Debug, Deserialize)]
