@@ -260,15 +260,17 @@ impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
             self.session.ssd.host.metrics.end_untimed();
             return Ok(());
         }
-        while self.session.ssd.next_event().is_some() {
-            match self.session.step() {
-                // Another write that was under way.
-                Err(SimError::WornOut(_)) => {}
-                stepped => stepped?,
+        loop {
+            let goes_on = match self.session.run_until(Time::NEVER) {
+                // Another write that was under way, or one that is still buffered.
+                Err(SimError::WornOut(_)) => self.session.ssd.next_event().is_some(),
+                handled => handled?,
+            };
+            if !goes_on {
+                return Ok(());
             }
             self.tick()?;
         }
-        Ok(())
     }
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`, or if the run knows enough.
