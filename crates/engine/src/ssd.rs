@@ -15,6 +15,7 @@ use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
 use crate::observe::Observer;
 use crate::power::PowerCuts;
+use crate::results::BusyTimes;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
@@ -86,6 +87,12 @@ impl<O: Observer> Ssd<O> {
         if self.host.portion.as_ref().is_none_or(|portion| portion.has(lpn)) {
             self.controller.expect_soon(lpn, request);
         }
+    }
+
+    /// How long each part was busy up to `now`.
+    pub fn busy_times(&self, now: Time) -> BusyTimes {
+        let (dies, channels) = self.controller.scheduler.busy_times(now);
+        BusyTimes { of: now, dies, channels, cores: self.host.cores_worked(now) }
     }
 
     /// When something happens next.
@@ -231,7 +238,9 @@ impl<O: Observer> Ssd<O> {
             }
             Some((now, Due::Gathered(page))) => {
                 let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
-                self.controller.force_out_page(page, moment)
+                self.controller.force_out_page(page, moment)?;
+                self.owe_cores();
+                Ok(())
             }
             None => Ok(()),
         }
@@ -269,10 +278,15 @@ impl<O: Observer> Ssd<O> {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             self.controller.work_when_idle(die, moment)?;
         }
-        if self.host.has_cores() {
-            self.host.owe_cores(self.controller.take_handed_over(), now);
-        }
+        self.owe_cores();
         self.note_gathering()
+    }
+
+    /// Commands have gone out that no request has just caused: the cores are owed work for them from this instant on.
+    fn owe_cores(&mut self) {
+        if self.host.has_cores() {
+            self.host.owe_cores(self.controller.take_handed_over(), self.now);
+        }
     }
 
     /// Power is cut now: everything under way ends. Returns the commands that were changing flash.

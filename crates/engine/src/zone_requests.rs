@@ -83,10 +83,12 @@ impl<O: Observer> Ssd<O> {
         let is_whole = offset_bytes.is_multiple_of(page_bytes) && u64::from(bytes).is_multiple_of(page_bytes);
         let stores = matches!(kind, RequestKind::Write | RequestKind::Zone(ZoneCommand::Append));
         let Some(zones) = self.controller.host_zones() else { return Err(no_zones(kind)) };
-        if stores && !is_whole {
-            return Ok(Err(ZoneError::ZoneInvalidWrite));
+        let mut admitted = zones.admit(kind, first, pages);
+        // As a write off the pointer: only the state of the zone is told before.
+        if stores && !is_whole && !admitted.is_err_and(ZoneError::is_of_state) {
+            admitted = Err(ZoneError::ZoneInvalidWrite);
         }
-        Ok(zones.admit(kind, first, pages).map(|first| match kind {
+        Ok(admitted.map(|first| match kind {
             RequestKind::Zone(ZoneCommand::Append) => {
                 let offset_bytes = u64::from(first.0) * page_bytes;
                 Admitted::Pages(HostRequest { kind: RequestKind::Write, offset_bytes, ..*request })

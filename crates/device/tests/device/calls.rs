@@ -217,8 +217,11 @@ fn a011_a_zone_says_what_it_refuses_and_where_an_append_was_written() {
         (DeviceRequest::write(8192, 4096), Status::ZoneRefused(ZoneError::ZoneInvalidWrite), 8192),
         (zone(ZoneCommand::Finish, 0, 0), Status::Done, 0),
         (zone(ZoneCommand::Append, 0, 4096), Status::ZoneRefused(ZoneError::ZoneIsFull), 0),
+        // Half a page: the state of a zone is told before what is wrong with the write.
+        (DeviceRequest::write(0, 2048), Status::ZoneRefused(ZoneError::ZoneIsFull), 0),
         (zone(ZoneCommand::Reset, 0, 0), Status::Done, 0),
         (zone(ZoneCommand::Append, 0, 4096), Status::Done, 0),
+        (DeviceRequest::write(4096, 2048), Status::ZoneRefused(ZoneError::ZoneInvalidWrite), 4096),
         (zone(ZoneCommand::Close, 3 * ZONE, 0), Status::ZoneRefused(ZoneError::InvalidZoneStateTransition), 3 * ZONE),
     ];
     for (request, status, offset_bytes) in calls {
@@ -228,7 +231,7 @@ fn a011_a_zone_says_what_it_refuses_and_where_an_append_was_written() {
         assert_eq!((done.id, done.status, done.offset_bytes), (id, status, offset_bytes), "{request:?}");
     }
     let code = Status::ZoneRefused(ZoneError::ZoneIsFull).code();
-    assert_eq!((code, device.finish().expect("it ends well")["zones"]["refused_requests"].as_u64()), (0xb9, Some(3)));
+    assert_eq!((code, device.finish().expect("it ends well")["zones"]["refused_requests"].as_u64()), (0xb9, Some(5)));
     let refused = tiny().submit(0, &zone(ZoneCommand::Reset, 0, 0)).expect_err("it has no zones");
     assert!(matches!(refused, DeviceError::NoZones));
 }
@@ -255,4 +258,20 @@ fn a013_requests_of_flows_are_counted_apart_and_share_the_controller_by_weight()
     assert!(matches!(refused, DeviceError::Flow { flow: 2, flows: 2 }));
     let found = device.finish().expect("it ends well");
     assert_eq!(["flow0", "flow1"].map(|flow| found["flows"][flow]["requests"].as_u64()), [Some(200); 2]);
+}
+
+/// A buffer had taken all writes at once, and programmed them while time passed: dies were busy for longer than the
+/// simulated time, which ends with the last completion.
+#[test]
+fn a016_no_part_of_a_device_is_busy_for_longer_than_there_was_time() {
+    let sets = [("host.write_buffer_kib", "64"), ("controller.t_command_us", "40"), ("ftl.kind", "page")];
+    let mut device = Device::open(&source(&sets)).expect("a device");
+    for nth in 0..12 {
+        device.submit(0, &DeviceRequest::write(nth * 4096, 4096)).expect("it is taken");
+    }
+    device.advance_for(Device::NEVER, 100).expect("time passes");
+    let shares = &device.result().expect("a result")["utilisation"];
+    let all = [&shares["die"], &shares["channel"]].map(|list| list.as_array().expect("a list").iter());
+    let all: Vec<f64> = all.into_iter().flatten().chain([&shares["controller"]]).filter_map(Value::as_f64).collect();
+    assert!(all.len() == 5 && all.iter().all(|share| (0.0..=1.0).contains(share)), "{shares}");
 }

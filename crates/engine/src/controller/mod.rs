@@ -82,8 +82,8 @@ pub struct Controller {
     plan: Plan,
     accesses: AccessTable,
     pub(crate) buffer: Option<WriteBuffer>,
-    /// Pages that wait for room in the write buffer, as accesses not begun.
-    waiting: VecDeque<PageAccess>,
+    /// Pages that wait for room in the write buffer, as accesses not begun, and since when.
+    waiting: VecDeque<(PageAccess, Time)>,
     /// Requests of which a page that waited for the buffer is done.
     pages_done: VecDeque<u32>,
     /// What waits until programs of its page have their places.
@@ -248,7 +248,7 @@ impl Controller {
 
     /// Stores writes that waited for room in the write buffer.
     fn let_in<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
-        while let Some(&access) = self.waiting.front() {
+        while let Some(&(access, _)) = self.waiting.front() {
             match self.write_to_buffer(&access, moment)? {
                 BufferedWrite::NoRoom => break,
                 BufferedWrite::Done => self.pages_done.extend(access.waits.request()),

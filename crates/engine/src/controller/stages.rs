@@ -30,12 +30,12 @@ impl Controller {
                 RequestKind::Write => {
                     // Those who wait longer go first.
                     if !self.waiting.is_empty() {
-                        self.waiting.push_back(access);
+                        self.waiting.push_back((access, moment.now));
                         return Ok(false);
                     }
                     let written = self.write_to_buffer(&access, moment)?;
                     if matches!(written, BufferedWrite::NoRoom) {
-                        self.waiting.push_back(access);
+                        self.waiting.push_back((access, moment.now));
                     }
                     return Ok(matches!(written, BufferedWrite::Done));
                 }

@@ -10,6 +10,7 @@ use super::access::{PageAccess, Waits};
 use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
+use crate::metrics::LatencyParts;
 use crate::observe::Observer;
 
 /// The commands of one zone operation.
@@ -50,10 +51,10 @@ impl InTurn {
         }
     }
 
-    /// Whether an access programs a buffered page and may not begin now.
+    /// Whether an access programs a page that came through the write buffer, or waited for it, and may not begin now.
     #[inline]
     pub(super) fn holds(&self, access: &PageAccess) -> bool {
-        self.rule == ResetErases::Alone && matches!(access.waits, Waits::Buffer(_)) && self.is_resetting()
+        self.rule == ResetErases::Alone && access.kind == RequestKind::Write && self.is_resetting()
     }
 
     fn is_resetting(&self) -> bool {
@@ -124,8 +125,9 @@ impl Controller {
     }
 
     /// A write or command (`kind`) to the zone of a page is about to begin. Its pages that wait for room in the write
-    /// buffer get their places at once, and are done when they are programmed; commands of it wait for each other no
-    /// longer, and no program is held back from a command.
+    /// buffer get their places at once, and are done when they are programmed; so do those of all zones if it is to be
+    /// opened, because they may open or fill zones too. Commands of it wait for each other no longer, and no program is
+    /// held back from a command.
     ///
     /// # Errors
     /// A broken rule or belief.
@@ -144,19 +146,32 @@ impl Controller {
         if kind != RequestKind::Write {
             self.begin_held(moment)?;
         }
+        let opens = self.opens_zone(kind, page);
         let mut at = 0;
-        while let Some(&access) = self.waiting.get(at) {
-            if !self.is_same_zone(page, access.lpn) {
+        while let Some(&(access, since)) = self.waiting.get(at) {
+            if !opens && !self.is_same_zone(page, access.lpn) {
                 at += 1;
                 continue;
             }
             self.waiting.remove(at);
             let token = self.accesses.insert(access);
+            *self.accesses.parts(token) = LatencyParts::waited_for_host(moment.now - since);
             if !self.proceed(token, moment)? {
                 self.pages_done.extend(access.waits.request());
             }
         }
         Ok(())
+    }
+
+    /// Whether a request to the zone of a page opens it, if it may.
+    fn opens_zone(&mut self, kind: RequestKind, page: Lpn) -> bool {
+        match kind {
+            RequestKind::Write | RequestKind::Zone(ZoneCommand::Append) => {
+                self.host_zones().is_some_and(|zones| !zones.is_open(page))
+            }
+            RequestKind::Zone(ZoneCommand::Open) => true,
+            RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => false,
+        }
     }
 
     fn is_same_zone(&mut self, page: Lpn, other: Lpn) -> bool {

@@ -39,8 +39,10 @@ pub struct Cores {
     turn: (usize, u32),
     /// Commands that a core has to work for still.
     owed: u64,
-    /// Time of all work begun while measuring.
+    /// Time that cores have worked up to `since`, all of them together.
     worked: Time,
+    /// When a core last began or ended its work.
+    since: Time,
 }
 
 impl Cores {
@@ -63,6 +65,7 @@ impl Cores {
             waiting: 0,
             owed: 0,
             worked: Time::ZERO,
+            since: Time::ZERO,
         })
     }
 
@@ -76,7 +79,7 @@ impl Cores {
     /// The core whose request was just decided goes on with the commands of that request.
     pub fn go_on(&mut self, commands: u64, now: Time, link: &mut Link) {
         if commands > 0 && self.t_command > Time::ZERO {
-            return self.work(self.t_command * commands, Due::CoreFree, now, link);
+            return link.push(now + self.t_command * commands, Due::CoreFree);
         }
         self.free(now, link);
     }
@@ -84,7 +87,7 @@ impl Cores {
     /// A core has ended its work.
     pub fn free(&mut self, now: Time, link: &mut Link) {
         debug_assert!(self.idle < self.count, "a core that ends its work was busy");
-        self.idle += 1;
+        self.set_idle(self.idle + 1, now);
         self.take_work(now, link);
     }
 
@@ -106,8 +109,8 @@ impl Cores {
                 },
                 owed => (self.t_command * owed, Due::CoreFree),
             };
-            self.idle -= 1;
-            self.work(time, due, now, link);
+            self.set_idle(self.idle - 1, now);
+            link.push(now + time, due);
         }
     }
 
@@ -129,25 +132,26 @@ impl Cores {
         self.queues[flow].waiting.pop_front()
     }
 
-    fn work(&mut self, time: Time, due: Due, now: Time, link: &mut Link) {
-        self.worked += time;
-        link.push(now + time, due);
+    fn set_idle(&mut self, idle: u32, now: Time) {
+        (self.worked, self.since) = (self.worked(now), now);
+        self.idle = idle;
     }
 
     /// Forgets everything under way; all cores are idle.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, now: Time) {
         self.queues.iter_mut().for_each(|queue| queue.waiting.clear());
         self.waiting = 0;
-        (self.idle, self.owed) = (self.count, 0);
+        self.owed = 0;
+        self.set_idle(self.count, now);
     }
 
-    /// Work that begins from now on is measured.
-    pub fn restart_measuring(&mut self) {
-        self.worked = Time::ZERO;
+    /// Time that cores have worked up to `now`, all of them together.
+    pub fn worked(&self, now: Time) -> Time {
+        self.worked + (now - self.since) * u64::from(self.count - self.idle)
     }
 
-    /// Time of the work begun while measuring, of all cores, and how many cores there are.
-    pub fn worked(&self) -> (Time, u32) {
-        (self.worked, self.count)
+    /// How many cores there are.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 }

@@ -181,18 +181,20 @@ impl Host {
         self.cores.iter_mut().for_each(|cores| cores.owe(commands, now, &mut self.link));
     }
 
-    /// Share of the controller's time in which its cores were at work; `None` if they take no time.
-    pub fn cores_at_work(&self) -> Option<f64> {
-        let (worked, cores) = self.cores.as_ref()?.worked();
-        let of = self.metrics.simulated().as_s() * f64::from(cores);
-        (of > 0.0).then(|| worked.as_s() / of)
+    /// Time that the cores of the controller have worked up to `now`, all of them together.
+    pub fn cores_worked(&self, now: Time) -> Time {
+        self.cores.as_ref().map_or(Time::ZERO, |cores| cores.worked(now))
+    }
+
+    /// How many cores the controller has; `None` if they take no time.
+    pub fn cores(&self) -> Option<u32> {
+        self.cores.as_ref().map(Cores::count)
     }
 
     /// Starts measuring at `now`.
     pub fn restart_measuring(&mut self, now: Time) {
         self.metrics.restart(now);
         self.flows.iter_mut().for_each(FlowMetrics::restart);
-        self.cores.iter_mut().for_each(Cores::restart_measuring);
     }
 
     /// A request has come in and is being split into pages. Until [`Host::split_ended`] one page more than it
@@ -319,7 +321,7 @@ impl Host {
         self.slots.clear();
         self.free_slots.clear();
         self.forget_due(now);
-        self.cores.iter_mut().for_each(Cores::clear);
+        self.cores.iter_mut().for_each(|cores| cores.clear(now));
         (0..failed).for_each(|_| self.metrics.note_done(now));
         self.completed += failed as u64;
         failed as u64

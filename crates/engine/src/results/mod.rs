@@ -5,6 +5,8 @@ mod request_log;
 mod timeline;
 mod told;
 
+use std::ops::{Add, Sub};
+
 use pumice_config::{Check, Config};
 use pumice_ftl::{GcCounters, MapPlace, Recovery, Reports, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
@@ -29,8 +31,40 @@ pub use told::Circumstances;
 /// Name and version of the document's format.
 pub const FORMAT: &str = "pumice.result/1";
 
-/// Busy times of dies and of channels.
-pub type BusyTimes = (Vec<Time>, Vec<Time>);
+/// How long each part of a device was busy up to an instant, or between two.
+#[derive(Clone, Debug, Default)]
+pub struct BusyTimes {
+    /// The instant, or the time between the two.
+    pub of: Time,
+    /// Each die.
+    pub dies: Vec<Time>,
+    /// Each channel.
+    pub channels: Vec<Time>,
+    /// All cores of the controller together; none if they take no time.
+    pub cores: Time,
+}
+
+impl BusyTimes {
+    /// What is left of these times without those up to an earlier instant.
+    #[must_use]
+    pub fn since(mut self, before: &BusyTimes) -> BusyTimes {
+        self.of = self.of - before.of;
+        self.join(before, Time::sub);
+        self
+    }
+
+    /// These times, and those of other dies and channels up to the same instant.
+    #[must_use]
+    pub fn and(mut self, others: &BusyTimes) -> BusyTimes {
+        self.join(others, Time::add);
+        self
+    }
+
+    fn join(&mut self, other: &BusyTimes, join: impl Fn(Time, Time) -> Time) {
+        let pairs = self.dies.iter_mut().zip(&other.dies).chain(self.channels.iter_mut().zip(&other.channels));
+        pairs.chain([(&mut self.cores, &other.cores)]).for_each(|(own, &others)| *own = join(*own, others));
+    }
+}
 
 /// A finished run.
 pub struct Outcome {
@@ -98,7 +132,7 @@ pub struct Finished<'a> {
     pub flow_facts: Vec<(u8, Vec<(&'static str, Fact)>)>,
     /// How the rule that may end the run early judged; `None` without such a rule.
     pub stopping: Option<StoppingReport>,
-    /// Busy times of dies and of channels since the warm-up; empty without a clock.
+    /// Busy times since the warm-up; empty without a clock.
     pub busy: BusyTimes,
     /// Expected life of a block, and the mean P/E cycles; `None` if erases do not wear.
     pub life: Option<(Lifetime, f64)>,

@@ -57,8 +57,8 @@ impl<O: Observer> Session<O> {
 
     /// Adds what another thread found.
     pub(crate) fn absorb(&mut self, other: &FoundByThread) {
-        self.course.busy_after = Some(sum(self.busy_until(), &other.busy_until));
-        self.course.busy_before = sum(self.course.busy_before.clone(), &other.busy_before);
+        self.course.busy_after = Some(self.busy_until().and(&other.busy_until));
+        self.course.busy_before = self.course.busy_before.clone().and(&other.busy_before);
         let (host, controller) = (&mut self.ssd.host, &mut self.ssd.controller);
         host.metrics.absorb(&other.host.metrics);
         host.oracle.absorb(&other.host.oracle);
@@ -71,10 +71,4 @@ impl<O: Observer> Session<O> {
             *figures.counters_mut() += &other.collection;
         }
     }
-}
-
-fn sum((mut dies, mut channels): BusyTimes, others: &BusyTimes) -> BusyTimes {
-    dies.iter_mut().zip(&others.0).for_each(|(sum, &time)| *sum += time);
-    channels.iter_mut().zip(&others.1).for_each(|(sum, &time)| *sum += time);
-    (dies, channels)
 }

@@ -102,7 +102,7 @@ impl<O: Observer> Session<O> {
         let course = SessionCourse {
             submitted: 0,
             work: 0,
-            busy_before: ssd.controller.scheduler.busy_times(Time::ZERO),
+            busy_before: ssd.busy_times(Time::ZERO),
             busy_after: None,
             is_over: false,
             flushes: 0,
@@ -134,7 +134,7 @@ impl<O: Observer> Session<O> {
     /// What was counted so far counts no more.
     fn restart_measuring(&mut self, now: Time) {
         self.ssd.restart_measuring(now);
-        self.course.busy_before = self.ssd.controller.scheduler.busy_times(now);
+        self.course.busy_before = self.ssd.busy_times(now);
     }
 
     /// The next request of the run: whether this thread has anything to do for it.
@@ -215,7 +215,7 @@ impl<O: Observer> Session<O> {
     #[inline]
     fn note_end(&mut self) {
         if self.course.is_over && self.course.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
-            self.course.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+            self.course.busy_after = Some(self.ssd.busy_times(self.ssd.now));
             self.ssd.controller.stop_idle_work();
         }
     }

@@ -1,7 +1,6 @@
 //! What a session has to report: its figures, and what a reader should be warned of.
 
 use pumice_config::{FlowMode, HostMode};
-use pumice_types::Time;
 
 use super::{Origin, Session};
 use crate::chip::erase::Eraser;
@@ -75,19 +74,16 @@ impl<O: Observer> Session<O> {
         warnings
     }
 
-    /// Busy times of dies and of channels up to the end of the last request.
+    /// Busy times up to the end of the last request.
     pub(super) fn busy_until(&self) -> BusyTimes {
-        let scheduler = &self.ssd.controller.scheduler;
-        self.course.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now))
+        self.course.busy_after.clone().unwrap_or_else(|| self.ssd.busy_times(self.ssd.now))
     }
 
-    /// Busy times of dies and of channels while measuring; empty without a clock.
+    /// Busy times while measuring; empty without a clock.
     fn busy(&self) -> BusyTimes {
         if !self.config.run.timed {
             return BusyTimes::default();
         }
-        let until = self.busy_until();
-        let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
-        (minus(until.0, &self.course.busy_before.0), minus(until.1, &self.course.busy_before.1))
+        self.busy_until().since(&self.course.busy_before)
     }
 }

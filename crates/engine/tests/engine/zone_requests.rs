@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{TraceFile, accepts, document, number};
 
 /// Four planes on two dies of blocks of 64 pages of 4 KiB: 64 zones of 1 MiB.
-const ZONES: &[(&str, &str)] = &[
+pub const ZONES: &[(&str, &str)] = &[
     ("ftl.kind", "zns"),
     ("ftl.zns.interface", "zones"),
     ("ftl.zns.max_open", "24"),

@@ -55,6 +55,20 @@ impl ZoneError {
         }
     }
 
+    /// Whether the zone's state alone is why.
+    pub fn is_of_state(self) -> bool {
+        match self {
+            ZoneError::ZoneIsFull
+            | ZoneError::ZoneIsReadOnly
+            | ZoneError::ZoneIsOffline
+            | ZoneError::InvalidZoneStateTransition => true,
+            ZoneError::ZoneBoundaryError
+            | ZoneError::ZoneInvalidWrite
+            | ZoneError::TooManyActiveZones
+            | ZoneError::TooManyOpenZones => false,
+        }
+    }
+
     /// Code of the error among the command specific status values.
     pub fn code(self) -> u8 {
         match self {

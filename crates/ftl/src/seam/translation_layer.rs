@@ -288,6 +288,9 @@ pub trait HostZones {
     /// Whether two pages lie in one zone.
     fn is_same_zone(&self, page: Lpn, other: Lpn) -> bool;
 
+    /// Whether the zone of a page is open.
+    fn is_open(&self, page: Lpn) -> bool;
+
     /// How the erases of a zone that the host resets follow one another, and how many pages of a finish are programmed at
     /// one time; `None` if all are.
     fn in_turn(&self) -> (ResetErases, Option<u32>);

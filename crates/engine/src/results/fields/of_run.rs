@@ -94,13 +94,13 @@ fields! {
         |run| ratio(run.spare_pages(), run.user_pages() as f64);
     "utilisation.die", List, "share", "entries: no simulated time",
         "List, one entry a die: time in which it was held by a command, waits for its channel included / simulated time",
-        |run| shares(run, &run.busy.0);
+        |run| shares(run, &run.busy.dies);
     "utilisation.channel", List, "share", "entries: no simulated time",
         "List, one entry a channel: time of transfers / simulated time",
-        |run| shares(run, &run.busy.1);
+        |run| shares(run, &run.busy.channels);
     "utilisation.controller", Number, "share", "`controller.t_request_us` and `controller.t_command_us` are 0; untimed, or no simulated time",
         "Work of the controller's cores / (simulated time × `controller.cores`)",
-        |run| when(run.config.run.timed, || json!(run.host.cores_at_work()));
+        |run| when(run.config.run.timed, || share_of_cores(run));
     "integrity.pages_checked", Integer, "pages", "",
         "Pages whose tag was compared: every data read, the source of every copy, and with `run.check = \"integrity\"` every stored page at the end",
         |run| json!(run.checked().pages_checked);
@@ -177,9 +177,15 @@ fn kinds(run: &Finished) -> Value {
     json!(kinds.join(" + "))
 }
 
-/// Shares of the simulated time, one entry each; null without a clock.
+/// Share of their time in which the cores of the controller worked; null if they take none.
+fn share_of_cores(run: &Finished) -> Value {
+    let cores = run.host.cores().map(|count| run.busy.of.as_s() * f64::from(count));
+    cores.map_or(Value::Null, |time| ratio(run.busy.cores.as_s(), time))
+}
+
+/// Shares of the time measured, one entry each; null without a clock.
 fn shares(run: &Finished, busy: &[Time]) -> Value {
-    let seconds = run.host.metrics.simulated().as_s();
+    let seconds = run.busy.of.as_s();
     match run.config.run.timed {
         true => busy.iter().map(|time| ratio(time.as_s(), seconds)).collect(),
         false => Value::Null,

@@ -67,6 +67,10 @@ impl HostZones for Zns {
         self.zone_of(page).zone == self.zone_of(other).zone
     }
 
+    fn is_open(&self, page: Lpn) -> bool {
+        self.zoned.table.state(self.zone_of(page).zone).is_open()
+    }
+
     fn in_turn(&self) -> (ResetErases, Option<u32>) {
         (self.config.erases, self.config.padding)
     }
