@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pumice import _engine
 from pumice._engine import DeviceRefusal
-from pumice.results.result import KINDS, Result
+from pumice.results.result import REQUEST_KINDS, Result
 from pumice.runs.snapshots import key_file
 from pumice.runs.spec import Spec, check_spec
 
@@ -31,9 +31,6 @@ __all__ = ["Completions", "Device", "DeviceRefusal"]
 
 #: Status of a request that was done, and of one that the power was cut before.
 DONE, POWER_LOST = 0, 1
-
-#: Kinds of request by their numbers: those of results, and the commands of a host that knows of zones.
-DEVICE_KINDS = (*KINDS, "zone-append", "zone-open", "zone-close", "zone-finish", "zone-reset")
 
 
 @dataclass(frozen=True)
@@ -116,10 +113,10 @@ class Device:
             stream: the placement handle or stream that a write names.
             flow: the number of the `[[workload.flow]]` that it belongs to.
         """
-        if kind not in DEVICE_KINDS:
-            raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(DEVICE_KINDS)}")
+        if kind not in REQUEST_KINDS:
+            raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(REQUEST_KINDS)}")
         try:
-            return self._device.submit(now, DEVICE_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow))
+            return self._device.submit(now, REQUEST_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow))
         except OverflowError as error:
             raise DeviceRefusal(f"a number is out of range: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import pumice
@@ -19,6 +21,7 @@ from pumice.errors import SpecError
 from pumice.made import MADE
 from pumice.outputs import FIGURE_LIST, FILES, NAMES, RESULT, one_set
 from pumice.report.page import write_report
+from pumice.results.result import REQUEST_KINDS
 from pumice.runs.run import with_options
 from pumice.traces.read_write import write_workload
 from test_mqsim import SYNTHETIC
@@ -367,3 +370,20 @@ def test_a_disk_that_is_full_is_named(tmp_path: Path, key: str) -> None:
     assert done.stderr.splitlines()[-1].startswith("pumice: out"), done.stderr
     assert done.stderr.splitlines()[-1].endswith(": File too large")
     assert not names(tmp_path)
+
+
+def test_commands_to_zones_are_named_in_the_request_log(tmp_path: Path) -> None:
+    """Their kinds had no names, so that whoever read the file got an error."""
+    zones = {"interface": "zones", "max_open": 4, "max_active": 4}
+    flows = [{"kind": kind, "zones": [nth, 1]} for nth, kind in enumerate(("zone-append", "zone-finish", "zone-reset"))]
+    spec = pumice.preset("tiny").with_(
+        ftl={"kind": "zns", "zns": zones}, initial={"fill": 0.0}, output={"request_log": True, "histograms": True}
+    )
+    text = "".join(f'[[workload.flow]]\nkind = "{one["kind"]}"\nzones = {one["zones"]}\n' for one in flows)
+    spec = dataclasses.replace(spec, text=f"[workload]\nrequests = 40\n{text}")
+    result = pumice.run(spec, out=tmp_path)
+    kinds = pq.read_table(tmp_path / FILES["request_log"])["kind"].to_pylist()
+    counts = {kind: kinds.count(f"zone-{kind}") for kind in ("append", "finish", "reset")}
+    assert counts == {kind: result.value(f"host.{kind}.requests") for kind in counts}
+    assert all(counts.values())
+    assert set(kinds) <= set(REQUEST_KINDS)

@@ -25,8 +25,11 @@ _IN_REPR = (
     ("write amplification", "write_amplification", 3, ""),
 )
 
-#: Kinds of request, by their numbers in the engine.
+#: Kinds of request that have latencies of their own in every result.
 KINDS = ("read", "write", "trim", "flush")
+
+#: Kinds of request by their numbers in the engine: behind those, the commands of a host that knows of zones.
+REQUEST_KINDS = (*KINDS, "zone-append", "zone-open", "zone-close", "zone-finish", "zone-reset")
 
 
 class Latency(TypedDict):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pumice.outputs import FILES
-from pumice.results.result import KINDS
+from pumice.results.result import REQUEST_KINDS
 
 #: Columns of `request_log.parquet`; times are simulated, latency is completion minus arrival.
 REQUEST_SCHEMA = pa.schema(
@@ -75,7 +75,7 @@ def _requests(columns: dict[str, bytes]) -> pa.Table:
         return np.frombuffer(columns[name], kind)
 
     arrival, done = numbers("arrival_ns", "<i8"), numbers("done_ns", "<i8")
-    kind = pa.DictionaryArray.from_arrays(pa.array(numbers("kind", "i1")), pa.array(KINDS))
+    kind = pa.DictionaryArray.from_arrays(pa.array(numbers("kind", "i1")), pa.array(REQUEST_KINDS))
     content = [
         arrival,
         done,

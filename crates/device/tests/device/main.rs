@@ -5,3 +5,4 @@
 mod calls;
 mod identity;
 mod support;
+mod zones;

@@ -51,10 +51,10 @@ impl InTurn {
         }
     }
 
-    /// Whether an access programs a page that came through the write buffer, or waited for it, and may not begin now.
+    /// Whether an access programs a buffered page and may not begin now.
     #[inline]
     pub(super) fn holds(&self, access: &PageAccess) -> bool {
-        self.rule == ResetErases::Alone && access.kind == RequestKind::Write && self.is_resetting()
+        self.rule == ResetErases::Alone && matches!(access.waits, Waits::Buffer(_)) && self.is_resetting()
     }
 
     fn is_resetting(&self) -> bool {
@@ -106,9 +106,13 @@ impl Controller {
         self.plan.commands.len() as u32
     }
 
-    /// Begins the programs that were held back.
-    fn begin_held<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    /// Begins the programs that were held back: those to the zone of a page, or all.
+    fn begin_held<O: Observer>(&mut self, of: Option<Lpn>, moment: &mut Moment<O>) -> Result<(), SimError> {
         for (program, wait) in std::mem::take(&mut self.in_turn.held) {
+            if of.is_some_and(|page| !self.is_same_zone(page, program.lpn)) {
+                self.in_turn.held.push((program, wait));
+                continue;
+            }
             self.plan.clear();
             self.plan.push(program);
             self.submit_plan(&wait, moment)?;
@@ -121,7 +125,7 @@ impl Controller {
     pub(super) fn operation_ended<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
         let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token) else { return Ok(()) };
         self.in_turn.zones.swap_remove(at);
-        if self.in_turn.is_resetting() { Ok(()) } else { self.begin_held(moment) }
+        if self.in_turn.is_resetting() { Ok(()) } else { self.begin_held(None, moment) }
     }
 
     /// A write or command (`kind`) to the zone of a page is about to begin. Its pages that wait for room in the write
@@ -144,7 +148,7 @@ impl Controller {
             }
         }
         if kind != RequestKind::Write {
-            self.begin_held(moment)?;
+            self.begin_held(None, moment)?;
         }
         let opens = self.opens_zone(kind, page);
         let mut at = 0;
@@ -154,6 +158,8 @@ impl Controller {
                 continue;
             }
             self.waiting.remove(at);
+            // They are programmed in this order.
+            self.begin_held(Some(access.lpn), moment)?;
             let token = self.accesses.insert(access);
             *self.accesses.parts(token) = LatencyParts::waited_for_host(moment.now - since);
             if !self.proceed(token, moment)? {
