@@ -272,6 +272,7 @@ fn a016_no_part_of_a_device_is_busy_for_longer_than_there_was_time() {
     device.advance_for(Device::NEVER, 100).expect("time passes");
     let shares = &device.result().expect("a result")["utilisation"];
     let all = [&shares["die"], &shares["channel"]].map(|list| list.as_array().expect("a list").iter());
-    let all: Vec<f64> = all.into_iter().flatten().chain([&shares["controller"]]).filter_map(Value::as_f64).collect();
+    let all: Vec<f64> =
+        all.into_iter().flatten().chain([&shares["controller"]]).filter_map(serde_json::Value::as_f64).collect();
     assert!(all.len() == 5 && all.iter().all(|share| (0.0..=1.0).contains(share)), "{shares}");
 }
