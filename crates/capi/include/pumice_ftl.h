@@ -23,24 +23,37 @@ extern "C" {
 #endif
 
 /* Version of this interface: major << 16 | minor. A new minor version only adds. */
-#define PUMICE_FTL_VERSION 0x00010001u
+#define PUMICE_FTL_VERSION 0x00010002u
 
 /* What a call returns. */
 #define PUMICE_FTL_OK 0
 #define PUMICE_FTL_NOT_STORED 1 /* read, locate: the page was never written, or was trimmed */
 #define PUMICE_FTL_FAILED 2     /* anything else is a failure too; `failure` tells why */
 
-/* What a command does. Reads and programs are for the host; collection moves pages by copies. */
+/* What a command does. */
 #define PUMICE_FTL_READ 0            /* page read: must find `lpn` in `version` */
+#define PUMICE_FTL_LOOK 1            /* page read for whatever it holds: a prediction that may be wrong (since 1.2) */
 #define PUMICE_FTL_PROGRAM 2         /* page program: stores `lpn` in `version` */
 #define PUMICE_FTL_COPY 3            /* copy of `lpn` from `from_block`, `from_page`, which is on the same die */
 #define PUMICE_FTL_ERASE 4           /* block erase */
 #define PUMICE_FTL_PARTIAL_ERASE 5   /* erase of partial block `operand`: 1 is the block, 2n and 2n + 1 halve n */
 #define PUMICE_FTL_SUB_BLOCK_ERASE 6 /* erase of the physical sub-blocks whose bits are set in `operand` */
 
-/* On whose behalf it runs: reads and programs for the host, all others for collection. */
+/* On whose behalf it runs: reads and programs for the host, all others for collection. Since 1.2 reads and programs of
+ * the layer's own pages, and looks, are for the map; a read and a program for collection move a page from die to die, if
+ * the layer says that it does so. */
 #define PUMICE_FTL_FOR_HOST 0
 #define PUMICE_FTL_FOR_COLLECTION 1
+#define PUMICE_FTL_FOR_MAP 2
+
+/* Kinds of requests. */
+#define PUMICE_FTL_OF_READ 0
+#define PUMICE_FTL_OF_WRITE 1
+#define PUMICE_FTL_OF_TRIM 2
+#define PUMICE_FTL_OF_FLUSH 3
+
+/* `lpn` of a force_out of all pages. */
+#define PUMICE_FTL_ALL 0xFFFFFFFFu
 
 /* One flash command; what it does not use is 0. */
 typedef struct pumice_ftl_command {
@@ -150,6 +163,21 @@ typedef struct pumice_ftl_chips {
                                                              read each */
 } pumice_ftl_chips;
 
+/* A request of the host whose pages come next (since 1.2). */
+typedef struct pumice_ftl_request {
+    uint64_t now_ns; /* simulated time; 0 in a run without a clock */
+    uint32_t lpn;    /* first page */
+    uint32_t pages;  /* 0 of a flush */
+    uint32_t kind;
+    uint32_t stream; /* that the host names */
+} pumice_ftl_request;
+
+/* Something that the layer counts for itself, which the result lists as plugin.counts.NAME (since 1.2). */
+typedef struct pumice_ftl_counter {
+    const char *name; /* small letters, digits and '_' */
+    const char *text; /* what it counts */
+} pumice_ftl_counter;
+
 typedef struct pumice_ftl_layer {
     uint32_t version; /* PUMICE_FTL_VERSION */
     uint32_t size;    /* sizeof(struct pumice_ftl_layer) */
@@ -201,6 +229,36 @@ typedef struct pumice_ftl_layer {
      * `ftl.recovery` are refused. */
     void *(*recover)(const pumice_ftl_device *device, const pumice_ftl_value *value, const pumice_ftl_chips *chips,
                      pumice_ftl_plan *plan);
+
+    /* Since version 1.2. All are optional. */
+
+    /* Pages of the layer's own beside those of the host, such as pages of a map: logical pages from `user_pages` on. They
+     * are read and programmed for the map, and copied and erased like others. Called before a run, more than once. */
+    uint64_t (*own_pages)(const pumice_ftl_value *value, uint64_t user_pages);
+
+    /* Plans what must have ended before a page is accessed: reads of the map, and looks where a prediction was wrong.
+     * Called before each read, write and trim; `kind` says of what. */
+    int (*look_up)(void *state, uint32_t lpn, uint32_t kind, pumice_ftl_plan *plan);
+
+    /* As `write`, to a stream that the host names; without it every stream is written by `write`. */
+    int (*write_to_stream)(void *state, uint32_t lpn, uint32_t version, uint32_t stream, pumice_ftl_plan *plan);
+
+    /* A layer that holds pages of the host in RAM has both. `holds`: whether the newest data of a page is in RAM alone;
+     * its write need not plan a program, and is acknowledged at once, its read no read. `force_out` plans the programs of
+     * such a page (force unit access), or of all with PUMICE_FTL_ALL: the host flushes, or the run ends. */
+    int (*holds)(void *state, uint32_t lpn);
+    int (*force_out)(void *state, uint32_t lpn, pumice_ftl_plan *plan);
+
+    /* A request begins, before its pages; a flush too. */
+    int (*begin_request)(void *state, const pumice_ftl_request *request);
+
+    /* What it counts for itself: `counts` writes a number for each. */
+    const pumice_ftl_counter *counter;
+    uint64_t counters;
+    int (*counts)(void *state, uint64_t *value);
+
+    uint32_t moves_between_dies; /* 1: collection moves pages by a read and a program in one plan */
+    uint32_t reserved_2;
 } pumice_ftl_layer;
 
 /* What your shared object exports. */
@@ -245,6 +303,39 @@ static inline pumice_ftl_command pumice_ftl_copy(uint32_t from_block, uint32_t f
     pumice_ftl_command command = pumice_ftl_access(PUMICE_FTL_COPY, block, page, lpn, 0);
     command.from_block = from_block;
     command.from_page = (uint16_t)(from_page < UINT16_MAX ? from_page : UINT16_MAX);
+    return command;
+}
+
+/* A look at a page for whatever it holds, in search of `lpn`. */
+static inline pumice_ftl_command pumice_ftl_look(uint32_t block, uint32_t page, uint32_t lpn)
+{
+    pumice_ftl_command command = pumice_ftl_access(PUMICE_FTL_LOOK, block, page, lpn, 3);
+    command.operand = 1;
+    command.cause = PUMICE_FTL_FOR_MAP;
+    return command;
+}
+
+/* A read or program of a page of the layer's own. */
+static inline pumice_ftl_command pumice_ftl_of_map(pumice_ftl_command command)
+{
+    command.cause = PUMICE_FTL_FOR_MAP;
+    return command;
+}
+
+/* The read and the program that move a page from die to die, in this order. */
+static inline pumice_ftl_command pumice_ftl_read_to_move(uint32_t block, uint32_t page, uint32_t lpn, uint32_t version)
+{
+    pumice_ftl_command command = pumice_ftl_access(PUMICE_FTL_READ, block, page, lpn, version);
+    command.cause = PUMICE_FTL_FOR_COLLECTION;
+    return command;
+}
+
+static inline pumice_ftl_command pumice_ftl_move(uint32_t from_block, uint32_t from_page, uint32_t block, uint32_t page,
+                                                 uint32_t lpn, uint32_t version)
+{
+    pumice_ftl_command command = pumice_ftl_copy(from_block, from_page, block, page, lpn);
+    command.op = PUMICE_FTL_PROGRAM;
+    command.version = (uint8_t)version;
     return command;
 }
 

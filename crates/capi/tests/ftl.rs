@@ -15,7 +15,8 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 
 use pumice_capi::ftl::{
-    CChips, CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CSpareArea, CValue, FTL_VERSION, load,
+    CChips, CCommand, CCounter, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CRequest, CSpareArea, CValue,
+    FTL_VERSION, load,
 };
 use pumice_config::{Config, explain, schema, without_effect};
 use pumice_ftl::plugin::OwnLayer;
@@ -53,14 +54,30 @@ void *recover(const pumice_ftl_device *, const pumice_ftl_value *, const pumice_
 int reads_page(uint32_t, uint32_t, pumice_ftl_spare *);
 int reads_block(uint32_t, pumice_ftl_spare *);
 pumice_ftl_chips chips = { reads_page, reads_block };
+uint64_t own_pages(const pumice_ftl_value *, uint64_t);
+int writes(void *, uint32_t, uint32_t, uint32_t, pumice_ftl_plan *);
+int begins(void *, const pumice_ftl_request *);
+int counts(void *, uint64_t *);
 struct pumice_ftl_layer layer = { 0, 0, 0, 0, 0, capacity, create, destroy, plans, plans, finds, notes, steps, works,
-    notes, bytes, bytes, failure, recover };
+    notes, bytes, bytes, failure, recover, own_pages, plans, writes, notes, steps, begins, 0, 0, counts, 0, 0 };
 ";
 
 #[test]
 fn t492_the_header_says_what_rust_has() {
-    let constants =
-        [("READ", 0), ("PROGRAM", 2), ("COPY", 3), ("ERASE", 4), ("PARTIAL_ERASE", 5), ("SUB_BLOCK_ERASE", 6)];
+    let constants = [
+        ("READ", 0),
+        ("LOOK", 1),
+        ("FOR_MAP", 2),
+        ("OF_READ", 0),
+        ("OF_WRITE", 1),
+        ("OF_TRIM", 2),
+        ("OF_FLUSH", 3),
+        ("PROGRAM", 2),
+        ("COPY", 3),
+        ("ERASE", 4),
+        ("PARTIAL_ERASE", 5),
+        ("SUB_BLOCK_ERASE", 6),
+    ];
     let constants: String = constants
         .iter()
         .map(|(name, number)| format!("_Static_assert(PUMICE_FTL_{name} == {number}, \"{name}\");\n"))
@@ -89,8 +106,12 @@ fn t492_the_header_says_what_rust_has() {
         asserts!("struct pumice_ftl_spare", CSpareArea: written, programmed, lpn, state),
         asserts!("struct pumice_ftl_chips", CChips: page, block),
         asserts!("struct pumice_ftl_page", CPageAddress: block, page),
+        asserts!("struct pumice_ftl_request", CRequest: now_ns, lpn, pages, kind, stream),
+        asserts!("struct pumice_ftl_counter", CCounter: name, text),
         asserts!("struct pumice_ftl_layer", CLayer: version, size, name, key, keys, capacity, create, destroy, write,
-            read, locate, trim, step, works_when_idle, note_failing, map_ram_bytes, state_bytes, failure, recover),
+            read, locate, trim, step, works_when_idle, note_failing, map_ram_bytes, state_bytes, failure, recover,
+            own_pages, look_up, write_to_stream, holds, force_out, begin_request, counter, counters, counts,
+            moves_between_dies, reserved_2),
         FUNCTIONS.to_string(),
     ];
     let folder = Folder::new("header");
@@ -225,7 +246,7 @@ fn no_layers() -> Vec<(&'static str, String, &'static str)> {
             "pumice_ftl returned a null pointer",
         ),
         ("old.so", table(".version = 0x00000009u, .size = 8"), "pumice_ftl.h: version 0.9 was asked for"),
-        ("new.so", table(".version = 0x00010002u, .size = 8"), "pumice_ftl.h: version 1.2 was asked for"),
+        ("new.so", table(".version = 0x00010003u, .size = 8"), "pumice_ftl.h: version 1.3 was asked for"),
         ("short.so", table(".version = PUMICE_FTL_VERSION, .size = 16"), "has a table of 16 bytes"),
         ("nameless.so", table(GOOD), "its name is a null pointer"),
         ("named.so", table(&format!("{GOOD}, .name = \"My FTL\"")), "\"My FTL\" is no name of a plug-in"),
@@ -293,6 +314,20 @@ const FAULTS: &[(&str, &str, &str)] = &[
     // no page was lost.
     ("plans-nothing", "-DPLAN_NOTHING", "plug-in \"broken\": planned no program of logical page"),
     ("plans-another", "-DPLAN_ANOTHER", "plug-in \"broken\": planned no program of logical page"),
+    // These passed: a read that read nothing cost nothing, one of another page was right about that page, and an old
+    // version was noticed if somebody read it.
+    ("reads-nothing", "-DREAD_NOTHING", "plug-in \"broken\": planned no read of logical page"),
+    ("reads-another", "-DREAD_ANOTHER", "plug-in \"broken\": planned no read of logical page"),
+    ("old-version", "-DOLD_VERSION", "plug-in \"broken\": planned no program of logical page"),
+    ("own-page", "-DOWN_PAGE=s->pages", "plug-in \"broken\": planned Program of logical page"),
+    ("looks-far", "-DLOOK=5", "plug-in \"broken\": planned a command with op 1 and cause 0; allowed: cause 2"),
+    (
+        "looks-long",
+        "-DLOOK=2 -DLOOK_PAGES=2",
+        "plug-in \"broken\": planned SpareSearch for Map, which plug-ins may not",
+    ),
+    ("moves-unasked", "-DMOVE=0", "plug-in \"broken\": planned Program for Gc, which plug-ins may not"),
+    ("moves-unread", "-DMOVE=1", "plug-in \"broken\": moves logical page"),
     ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
     ("completes", "-DWRONG_COMPLETION=9", "plug-in \"broken\": completes an access at command 9 of 1"),
     ("completes-behind", "-DWRONG_COMPLETION=1", "plug-in \"broken\": completes an access at command 1 of 1"),
@@ -351,7 +386,7 @@ const PANICS: &[(&str, &str)] = &[
     ("locate", "plug-in \"faulty\": locate failed: panicked: locate ("),
     ("trim", "plug-in \"faulty\": trim failed: panicked: trim ("),
     ("step", "plug-in \"faulty\": step failed: panicked: step ("),
-    ("pause", "plug-in \"faulty\": planned a command with op 1, which plug-ins may not"),
+    ("pause", "plug-in \"faulty\": planned a command with op 1 and cause 1; allowed: cause 2"),
 ];
 
 #[test]
@@ -422,7 +457,7 @@ pub fn altered(folder: &Folder, name: &str, [from, to]: [&str; 2]) -> OwnLayer {
 fn t488_the_examples_conform() {
     let folder = Folder::new("conforms");
     for layer in [altered(&folder, "as-it-is", ["", ""]), load(&rust_example()).unwrap()] {
-        let verdicts = conform(&layer, &mut || true);
+        let verdicts = conform(&layer, &[], &mut || true);
         assert!(verdicts.len() > 16);
         for verdict in verdicts {
             let is_declared = verdict.check == "blocks whose erases fail";
@@ -460,7 +495,7 @@ fn t489_a_fault_is_found_and_shown_by_few_requests() {
     let folder = Folder::new("seeded");
     for (nth, (what, change, text, most)) in SEEDED.iter().enumerate() {
         let layer = altered(&folder, &format!("fault-{nth}"), *change);
-        let verdicts = conform(&layer, &mut || true);
+        let verdicts = conform(&layer, &[], &mut || true);
         let failed = verdicts.iter().find_map(|verdict| match &verdict.finding {
             Finding::Fails { text, requests } if !requests.is_empty() => Some((text, requests)),
             Finding::Fails { .. } | Finding::Holds | Finding::NotRun(_) => None,
@@ -468,5 +503,26 @@ fn t489_a_fault_is_found_and_shown_by_few_requests() {
         let (found, requests) = failed.unwrap_or_else(|| panic!("{what}: not found"));
         assert!(found.contains(text) && !found.contains('\n'), "{what}: {found}");
         assert!(requests.len() <= *most, "{what}: {} requests: {requests:?}", requests.len());
+    }
+}
+
+/// A layer that says everything that version 1.2 has: it reads a page of its own map before each access, places the
+/// streams of the host apart, moves pages from die to die, and counts requests.
+#[test]
+fn t478_a_layer_speaks_of_its_map_of_streams_of_requests_and_of_moves() {
+    let folder = Folder::new("chatty");
+    let plugins = [load(&folder.broken("chatty", "-DCHATTY")).unwrap()];
+    let sets = [("ftl.kind", "plugin:broken"), ("workload.requests", "600"), ("initial.fill", "0.0")];
+    for timed in ["true", "false"] {
+        let found = document(&[LOAD, &sets, &[("run.timed", timed)]].concat(), &plugins).unwrap();
+        let count =
+            |path: &str| found.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path}: {found}"));
+        let (reads, writes) = (count("/host/read/requests"), count("/host/write/requests"));
+        assert_eq!(count("/plugin/counts/requests"), reads + writes);
+        assert_eq!(count("/plugin/counts/moved"), count("/flash/programs/gc"));
+        assert_eq!(count("/plugin/counts/of_map"), count("/flash/programs/map"));
+        assert_eq!(count("/plugin/counts/looks"), count("/flash/reads/map"));
+        assert!(count("/plugin/counts/moved") > 5 && count("/plugin/counts/of_map") > 5, "{}", found["plugin"]);
+        assert_eq!(count("/integrity/lost_pages"), 0);
     }
 }

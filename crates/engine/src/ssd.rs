@@ -128,6 +128,7 @@ impl<O: Observer> Ssd<O> {
                 }
             }
         }
+        self.controller.tell_begun(&request, self.host.pages.of(&request).map(|(lpn, _)| lpn), now)?;
         if request.kind == RequestKind::Flush {
             self.host.oracle.note_flush(id);
             let again = self.host.is_flushing_for_another(id);
@@ -410,6 +411,8 @@ impl<O: Observer> Ssd<O> {
 
     /// Runs the pages of a request, or its flush, without a clock.
     fn run_pages(&mut self, request: &HostRequest) -> Result<(), SimError> {
+        let pages = self.host.pages.of(request).map(|(lpn, _)| lpn);
+        self.controller.tell_begun(request, pages, Time::ZERO)?;
         for (lpn, mask) in self.host.pages.of(request) {
             if self.host.is_foreign(lpn) {
                 continue;

@@ -49,8 +49,9 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, Homes, HostZones, Layer,
-    LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging,
-    Recovery, RecoveryCounts, Reports, ResetErases, Restart, Retirement, SharedKeys, Streams, SuperblockKeys,
-    TranslationLayer, UIndex, UPointer, ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+    BegunRequest, ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, Homes,
+    HostZones, Layer, LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod,
+    MergePolicy, Merging, OwnCounts, Recovery, RecoveryCounts, Reports, Requests, ResetErases, Restart, Retirement,
+    SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, UPointer, ZoneCounters, ZoneOperation,
+    ZoneOperations, ZoneReport, whole_share,
 };

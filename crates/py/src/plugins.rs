@@ -50,10 +50,10 @@ pub fn open_all(paths: &[PathBuf]) -> PyResult<Vec<OwnLayer>> {
 
 /// Runs the contract suite on a shared object's plug-in; its verdicts as a JSON list.
 #[pyfunction]
-pub fn conform(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+pub fn conform(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<String> {
     let layer = open(&path)?;
     let mut watch = OwnCodeWatch::of(None, Some(&layer));
-    let work = move |desk: &Desk<()>| pumice_lab::conform::conform(&layer, &mut || !desk.is_stopped());
+    let work = move |desk: &Desk<()>| pumice_lab::conform::conform(&layer, &sets, &mut || !desk.is_stopped());
     let verdicts = attend_watching(py, work, |_, ()| Ok(true), &mut watch)?;
     Ok(Value::from(verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>()).to_string())
 }

@@ -222,6 +222,12 @@ impl FlashCommand {
         FlashCommand { lpn, operand: u32::from(pages), version: expect as u8, ..command }
     }
 
+    /// Reads a page for the map, for whatever it holds: where `lpn` was believed to be, or beside it.
+    #[inline]
+    pub fn look(target: PageAddress, lpn: Lpn) -> FlashCommand {
+        FlashCommand::spare_search(Cause::Map, target, 1, lpn, SearchExpectation::Pages)
+    }
+
     /// Block erase.
     #[inline]
     pub fn erase(block: BlockId) -> FlashCommand {

@@ -19,6 +19,9 @@ from pumice.plugins import plugin
 from pumice.runs.keys import value_text
 from pumice.text import count
 
+_Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of every device that is tried.")
+]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="Shared object that exports pumice_ftl.")]
 
 
@@ -38,10 +41,11 @@ def plugins_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
         show(Sheet(columns, [[key.path, key.unit, value_text(key.default), key.text] for key in found.keys]))
 
 
-def conform_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
+def conform_command(file: _File, sets: _Sets = None, *, as_json: opt.JsonOption = False) -> None:
     """Test a translation layer of your own; status 1 with the shortest requests that break it."""
     found = plugin(file)
-    verdicts: list[dict[str, Any]] = json.loads(_engine.conform(found.path))
+    pairs = [opt.parse_set(text) for text in sets or []]
+    verdicts: list[dict[str, Any]] = json.loads(_engine.conform(found.path, pairs))
     if as_json:
         emit_json(json.dumps(verdicts, indent=2))
     else:

@@ -4,11 +4,15 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
-use pumice_ftl::{Conduct, Faults, FtlError, MemoryUse, Plan, PluginFault, Retirement, TranslationLayer};
-use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, Lpn, PageAddress};
+use pumice_ftl::{
+    BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, PluginFault,
+    Requests, Retirement, Streams, TranslationLayer,
+};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind};
 
 use super::table::{
-    AT_ONCE, CCommand, CPageAddress, CPlan, FindsPage, LAST, NOT_STORED, OK, PlansAccess, PlansStep, TakesNote, Tells,
+    ALL, AT_ONCE, CCommand, CPageAddress, CPlan, CRequest, FindsPage, HearsRequest, KINDS, LAST, NOT_STORED, OK,
+    PlansAccess, PlansStep, PlansStreamWrite, TakesNote, Tells, TellsCounts,
 };
 use crate::foreign;
 
@@ -26,6 +30,14 @@ pub struct PlanningFunctions {
     pub map_ram_bytes: Option<Tells<u64>>,
     pub state_bytes: Option<Tells<u64>>,
     pub failure: Option<Tells<*const c_char>>,
+    pub look_up: Option<PlansAccess>,
+    pub write_to_stream: Option<PlansStreamWrite>,
+    pub holds: Option<TakesNote>,
+    pub force_out: Option<PlansStep>,
+    pub begin_request: Option<HearsRequest>,
+    pub counts: Option<TellsCounts>,
+    /// Number of its own counts.
+    pub counters: usize,
 }
 
 impl PlanningFunctions {
@@ -145,15 +157,42 @@ impl LayerOfC {
         unsafe { take_all(c_plan, plan) }.map_err(|text| self.fault(text))
     }
 
-    /// Counts programs against writes: a write without one has lost its data, whether anybody reads it or not.
+    /// Looks for the program of a write or the read of a read: without it the access has done nothing, whether anybody
+    /// notices or not. A page that RAM holds needs none.
     #[inline]
-    fn check_program(&self, lpn: Lpn, planned: &[FlashCommand]) -> Result<(), FtlError> {
-        let is_programmed = |command: &FlashCommand| command.op == FlashOp::Program && command.lpn == lpn;
-        // The program stands last unless the layer reclaims behind it.
-        if planned.iter().rev().any(is_programmed) {
+    fn check_planned(
+        &mut self,
+        op: FlashOp,
+        (lpn, version): (Lpn, u8),
+        planned: &[FlashCommand],
+    ) -> Result<(), FtlError> {
+        let is_it = |command: &FlashCommand| {
+            command.op == op && command.lpn == lpn && command.cause == Cause::Host && command.version == version
+        };
+        // It stands last unless the layer reclaims behind it.
+        if planned.iter().rev().any(is_it) || self.functions.holds.is_some() && self.gathers(lpn) {
             return Ok(());
         }
-        Err(self.fault(format!("planned no program of logical page {} in the write of that page", lpn.0)))
+        let (what, of) = if op == FlashOp::Program { ("program", "write") } else { ("read", "read") };
+        Err(self.fault(format!(
+            "planned no {what} of logical page {} in version {version} in the {of} of that page",
+            lpn.0
+        )))
+    }
+
+    /// Makes a call that plans and can fail, and takes what it has planned.
+    fn plan_by(
+        &mut self,
+        call: &str,
+        plan: &mut Plan,
+        function: impl FnOnce(*mut c_void, *mut CPlan) -> c_int,
+    ) -> Result<(), FtlError> {
+        let mut c_plan = self.plan();
+        if function(self.state, &raw mut c_plan) != OK {
+            return Err(self.failed(call));
+        }
+        // SAFETY: the call has filled the plan.
+        unsafe { self.take(&c_plan, plan) }
     }
 
     /// Calls a function that takes a note.
@@ -184,7 +223,7 @@ impl TranslationLayer for LayerOfC {
         let before = plan.commands.len();
         // SAFETY: the call has filled the plan.
         unsafe { self.take(&c_plan, plan) }?;
-        self.check_program(lpn, &plan.commands[before..])
+        self.check_planned(FlashOp::Program, (lpn, version), &plan.commands[before..])
     }
 
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
@@ -193,7 +232,9 @@ impl TranslationLayer for LayerOfC {
         let status = unsafe { (self.functions.read)(self.state, lpn.0, version.into(), &raw mut c_plan) };
         let taken = match status {
             // SAFETY: the call has filled the plan.
-            OK => unsafe { self.take(&c_plan, plan) }.map(|()| true),
+            OK => unsafe { self.take(&c_plan, plan) }
+                .and_then(|()| self.check_planned(FlashOp::Read, (lpn, version), &plan.commands))
+                .map(|()| true),
             NOT_STORED => Ok(false),
             _ => Err(self.failed("read")),
         };
@@ -225,14 +266,8 @@ impl TranslationLayer for LayerOfC {
 
     fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(step) = self.functions.step else { return Ok(()) };
-        let mut c_plan = self.plan();
         // SAFETY: as in `write`.
-        let status = unsafe { step(self.state, die.0, &raw mut c_plan) };
-        if status != OK {
-            return Err(self.failed("step"));
-        }
-        // SAFETY: the call has filled the plan.
-        unsafe { self.take(&c_plan, plan) }
+        self.plan_by("step", plan, |state, c_plan| unsafe { step(state, die.0, c_plan) })
     }
 
     fn conduct(&self) -> Conduct {
@@ -255,9 +290,101 @@ impl TranslationLayer for LayerOfC {
         Some(self)
     }
 
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        self.functions.write_to_stream?;
+        Some(self)
+    }
+
+    fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
+        self.functions.holds?;
+        Some(self)
+    }
+
+    fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
+        self.functions.look_up?;
+        Some(self)
+    }
+
+    fn requests(&mut self) -> Option<&mut dyn Requests> {
+        self.functions.begin_request?;
+        Some(self)
+    }
+
+    fn own_counts(&self) -> Option<&dyn OwnCounts> {
+        self.functions.counts?;
+        Some(self)
+    }
+
     fn faults(&mut self) -> Option<&mut dyn Faults> {
         Some(self)
     }
+}
+
+impl Streams for LayerOfC {
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(write) = self.functions.write_to_stream else { return self.write(lpn, version, plan) };
+        let before = plan.commands.len();
+        // SAFETY: as in `write`.
+        self.plan_by("write_to_stream", plan, |state, c_plan| unsafe {
+            write(state, lpn.0, version.into(), stream.into(), c_plan)
+        })?;
+        self.check_planned(FlashOp::Program, (lpn, version), &plan.commands[before..])
+    }
+}
+
+impl MapLoads for LayerOfC {
+    fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(look_up) = self.functions.look_up else { return Ok(()) };
+        // SAFETY: as in `write`.
+        self.plan_by("look_up", plan, |state, c_plan| unsafe { look_up(state, lpn.0, kind_of(kind), c_plan) })
+    }
+}
+
+impl GatheredUnits for LayerOfC {
+    fn gathers(&mut self, lpn: Lpn) -> bool {
+        // SAFETY: the state is one that the plug-in made and that has not been ended.
+        self.functions.holds.is_some_and(|holds| unsafe { holds(self.state, lpn.0) != 0 })
+    }
+
+    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(force_out) = self.functions.force_out else { return Ok(()) };
+        // SAFETY: as in `write`.
+        self.plan_by("force_out", plan, |state, c_plan| unsafe { force_out(state, lpn.0, c_plan) })
+    }
+
+    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        self.force_out_unit(Lpn(ALL), plan)
+    }
+}
+
+impl Requests for LayerOfC {
+    fn begin(&mut self, request: &BegunRequest) {
+        let Some(begin) = self.functions.begin_request else { return };
+        let BegunRequest { kind, first, pages, stream, now } = *request;
+        let c_request = CRequest { now_ns: now.0, lpn: first.0, pages, kind: kind_of(kind), stream: stream.into() };
+        // SAFETY: the state is the plug-in's own, and the request lives during the call.
+        if unsafe { begin(self.state, &raw const c_request) } != OK {
+            self.keep(self.failed("begin_request"));
+        }
+    }
+}
+
+impl OwnCounts for LayerOfC {
+    fn counts(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.functions.counters];
+        if let Some(tell) = self.functions.counts {
+            // SAFETY: the state is the plug-in's own, and there is a place for each of its counts.
+            if unsafe { tell(self.state, counts.as_mut_ptr()) } != OK {
+                self.keep(self.failed("counts"));
+            }
+        }
+        counts
+    }
+}
+
+/// The number of a kind of request.
+fn kind_of(kind: RequestKind) -> u32 {
+    KINDS.iter().position(|known| *known == kind).unwrap_or(KINDS.len()) as u32
 }
 
 impl MemoryUse for LayerOfC {

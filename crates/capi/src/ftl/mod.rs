@@ -14,8 +14,9 @@ pub use export::{ExportedLayer, exported};
 #[cfg(feature = "host")]
 pub use object::{from_table, load};
 pub use table::{
-    CChips, CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CSpareArea, CValue, FTL_VERSION, FindsPage,
-    ForDevice, PlansAccess, PlansStep, Recovers, TakesNote, Tells,
+    CChips, CCommand, CCounter, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CRequest, CSpareArea, CValue,
+    FTL_VERSION, FindsPage, ForDevice, HearsRequest, PlansAccess, PlansStep, PlansStreamWrite, Recovers, TakesNote,
+    Tells, TellsCounts, TellsOwnPages,
 };
 #[cfg(feature = "host")]
 pub(crate) use table::{CHOICE, NUMBER, SWITCH, WHOLE_NUMBER};

@@ -7,14 +7,14 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
-use pumice_ftl::plugin::{LayerSource, OwnLayer, PluginDevice, PluginName, SpareAreas};
+use pumice_ftl::plugin::{LayerSource, Offers, OwnLayer, PluginDevice, PluginName, SpareAreas};
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_types::ProgramOrder;
 use pumice_types::key::{Key, Values};
 
 use super::layer::{LayerOfC, PlanningFunctions, plan_in, room, take_all};
 use super::spare_areas::{CHIPS, while_read};
-use super::table::{CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, Recovers, TABLE_BYTES};
+use super::table::{CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, Recovers, TABLE_BYTES, TellsOwnPages};
 use crate::declared_keys::{KeyOwner, c_value, keys_of};
 use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
@@ -39,6 +39,9 @@ struct PluginObject {
     capacity: ForDevice<u64>,
     create: ForDevice<*mut c_void>,
     recover: Option<Recovers>,
+    own_pages: Option<TellsOwnPages>,
+    counts: Vec<String>,
+    moves_between_dies: bool,
     functions: PlanningFunctions,
 }
 
@@ -99,6 +102,9 @@ impl PluginObject {
             capacity: table.capacity.ok_or_else(|| missing("capacity"))?,
             create: table.create.ok_or_else(|| missing("create"))?,
             recover: table.recover,
+            own_pages: table.own_pages,
+            counts: counts_of(table).map_err(|text| format!("{}: {text}", owner.source))?,
+            moves_between_dies: table.moves_between_dies != 0,
             functions: PlanningFunctions {
                 write: table.write.ok_or_else(|| missing("write"))?,
                 read: table.read.ok_or_else(|| missing("read"))?,
@@ -111,6 +117,13 @@ impl PluginObject {
                 map_ram_bytes: table.map_ram_bytes,
                 state_bytes: table.state_bytes,
                 failure: table.failure,
+                look_up: table.look_up,
+                write_to_stream: table.write_to_stream,
+                holds: both(table.holds, table.force_out),
+                force_out: table.force_out,
+                begin_request: table.begin_request,
+                counts: table.counts.filter(|_| table.counters > 0),
+                counters: table.counters as usize,
             },
         })
     }
@@ -133,6 +146,36 @@ impl PluginObject {
         // SAFETY: device and values live during the call, and there is a value for each key.
         self.with(device, values, |device, values| unsafe { function(device, values) })
     }
+}
+
+/// A function that is of use only with another one.
+fn both<T, U>(one: Option<T>, other: Option<U>) -> Option<T> {
+    one.filter(|_| other.is_some())
+}
+
+/// The most counters of a plug-in.
+const COUNTERS_MAX: u64 = 64;
+
+/// Names of the counters that a table declares.
+fn counts_of(table: &CLayer) -> Result<Vec<String>, String> {
+    let (first, count) = (table.counter, table.counters);
+    if count > COUNTERS_MAX || count > 0 && (first.is_null() || table.counts.is_none()) {
+        return Err(format!(
+            "has {count} counters; allowed: at most {COUNTERS_MAX}, in a list that is there, and counts"
+        ));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for nth in 0..count as usize {
+        // SAFETY: the table says that it has so many, and the header asks for texts.
+        let name = unsafe { foreign::needed_text(ptr::read(first.add(nth)).name, "the name of a counter") }?;
+        // A counter has the name of a key, which it may be set beside in a table.
+        pumice_ftl::policy::key_path(&name)?;
+        if names.contains(&name) {
+            return Err(format!("has two counters {name}"));
+        }
+        names.push(name);
+    }
+    Ok(names)
 }
 
 /// A device as C sees it.
@@ -179,6 +222,26 @@ impl LayerSource for PluginObject {
 
     fn recovers(&self) -> bool {
         self.recover.is_some()
+    }
+
+    fn offers(&self) -> Offers {
+        Offers {
+            looks_up: self.functions.look_up.is_some(),
+            buffers: self.functions.holds.is_some(),
+            places_streams: self.functions.write_to_stream.is_some(),
+            hears_requests: self.functions.begin_request.is_some(),
+            moves_between_dies: self.moves_between_dies,
+        }
+    }
+
+    fn counts(&self) -> &[String] {
+        &self.counts
+    }
+
+    fn own_pages(&self, keys: &Values, user_pages: u32) -> u64 {
+        let values: Vec<CValue> = self.keys.iter().map(|key| c_value(key, keys.get(key.path))).collect();
+        // SAFETY: there is a value for each key.
+        self.own_pages.map_or(0, |own_pages| unsafe { own_pages(values.as_ptr(), user_pages.into()) })
     }
 
     fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {

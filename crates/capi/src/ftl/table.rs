@@ -3,16 +3,16 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
-use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareMark};
+use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind, SpareArea, SpareEntry, SpareMark};
 
 use crate::InterfaceVersion;
 
 /// Version of the interface.
-pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
+pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 2);
 
 /// Bytes of the table of each minor version, from 0 on.
 #[cfg(feature = "host")]
-pub const TABLE_BYTES: &[usize] = &[offset_of!(CLayer, recover), size_of::<CLayer>()];
+pub const TABLE_BYTES: &[usize] = &[offset_of!(CLayer, recover), offset_of!(CLayer, own_pages), size_of::<CLayer>()];
 
 /// `PUMICE_FTL_OK`
 pub const OK: c_int = 0;
@@ -35,15 +35,20 @@ pub const SWITCH: u32 = 2;
 /// `PUMICE_FTL_CHOICE`
 pub const CHOICE: u32 = 3;
 
-/// The cause of each operation that plug-ins may plan, by its number.
-pub const CAUSES: [Option<Cause>; 8] = {
-    let mut causes = [None; 8];
-    causes[FlashOp::Read as usize] = Some(Cause::Host);
-    causes[FlashOp::Program as usize] = Some(Cause::Host);
-    causes[FlashOp::Copy as usize] = Some(Cause::Gc);
-    causes[FlashOp::Erase as usize] = Some(Cause::Gc);
-    causes[FlashOp::PartialErase as usize] = Some(Cause::Gc);
-    causes[FlashOp::SubBlockErase as usize] = Some(Cause::Gc);
+/// `PUMICE_FTL_ALL`
+pub const ALL: u32 = u32::MAX;
+
+/// The causes of each operation that plug-ins may plan, by its number: a bit for each, none for what they may not.
+pub const CAUSES: [u8; 8] = {
+    let (host, gc, map) = (1 << Cause::Host as u8, 1 << Cause::Gc as u8, 1 << Cause::Map as u8);
+    let mut causes = [0; 8];
+    causes[FlashOp::Read as usize] = host | gc | map;
+    causes[FlashOp::SpareSearch as usize] = map;
+    causes[FlashOp::Program as usize] = host | gc | map;
+    causes[FlashOp::Copy as usize] = gc;
+    causes[FlashOp::Erase as usize] = gc;
+    causes[FlashOp::PartialErase as usize] = gc;
+    causes[FlashOp::SubBlockErase as usize] = gc;
     causes
 };
 
@@ -233,6 +238,43 @@ pub struct CChips {
     pub block: unsafe extern "C" fn(u32, *mut CSpareArea) -> c_int,
 }
 
+/// `struct pumice_ftl_request`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CRequest {
+    /// Simulated time.
+    pub now_ns: u64,
+    /// First page.
+    pub lpn: u32,
+    /// Number of pages.
+    pub pages: u32,
+    /// What is asked for: a place in [`KINDS`].
+    pub kind: u32,
+    /// The stream that the host names.
+    pub stream: u32,
+}
+
+/// Kinds of requests by their numbers.
+pub const KINDS: [RequestKind; 4] = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
+
+/// `struct pumice_ftl_counter`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CCounter {
+    /// Name.
+    pub name: *const c_char,
+    /// What it counts.
+    pub text: *const c_char,
+}
+
+/// Tells pages of its own beside so many of the host.
+pub type TellsOwnPages = unsafe extern "C" fn(*const CValue, u64) -> u64;
+/// Plans a write to a stream.
+pub type PlansStreamWrite = unsafe extern "C" fn(*mut c_void, u32, u32, u32, *mut CPlan) -> c_int;
+/// Hears of a request.
+pub type HearsRequest = unsafe extern "C" fn(*mut c_void, *const CRequest) -> c_int;
+/// Tells its counts.
+pub type TellsCounts = unsafe extern "C" fn(*mut c_void, *mut u64) -> c_int;
 /// Makes or tells the capacity of something for a device.
 pub type ForDevice<T> = unsafe extern "C" fn(*const CLayerDevice, *const CValue) -> T;
 /// Makes a state after a power cut.
@@ -290,6 +332,28 @@ pub struct CLayer {
     pub failure: Option<Tells<*const c_char>>,
     /// Makes a state after a power cut.
     pub recover: Option<Recovers>,
+    /// Pages of its own.
+    pub own_pages: Option<TellsOwnPages>,
+    /// Plans what must be read before an access.
+    pub look_up: Option<PlansAccess>,
+    /// Plans a write to a stream.
+    pub write_to_stream: Option<PlansStreamWrite>,
+    /// Whether RAM holds a page.
+    pub holds: Option<TakesNote>,
+    /// Plans the programs of what RAM holds.
+    pub force_out: Option<PlansStep>,
+    /// Hears of requests.
+    pub begin_request: Option<HearsRequest>,
+    /// Counters of its own.
+    pub counter: *const CCounter,
+    /// Number of counters.
+    pub counters: u64,
+    /// Tells its counts.
+    pub counts: Option<TellsCounts>,
+    /// Whether pages are moved from die to die.
+    pub moves_between_dies: u32,
+    /// Zero.
+    pub reserved_2: u32,
 }
 
 impl CSpareArea {
@@ -323,8 +387,8 @@ impl CCommand {
     /// The command that C means; `None` if it is not one that plug-ins may plan.
     #[inline]
     pub fn command(&self) -> Option<FlashCommand> {
-        let cause = (*CAUSES.get(usize::from(self.op))?)?;
-        if self.cause != cause as u8 || self.reserved_1 != 0 {
+        let causes = *CAUSES.get(usize::from(self.op))?;
+        if causes >> self.cause.min(7) & 1 == 0 || self.reserved_1 != 0 {
             return None;
         }
         // SAFETY: both have the same layout, as is asserted above. Operation and cause are numbers of variants, as has
@@ -337,12 +401,12 @@ impl CCommand {
     #[inline(never)]
     pub fn refusal(&self) -> String {
         let CCommand { op, cause, .. } = *self;
-        match CAUSES.get(usize::from(op)) {
-            Some(Some(allowed)) if *allowed as u8 != cause => {
-                format!("planned a command with op {op} and cause {cause}; allowed: cause {}", *allowed as u8)
-            }
-            Some(_) | None => format!("planned a command with op {op}, which plug-ins may not"),
+        let causes = CAUSES.get(usize::from(op)).copied().unwrap_or_default();
+        if causes == 0 || causes >> cause.min(7) & 1 == 1 {
+            return format!("planned a command with op {op}, which plug-ins may not");
         }
+        let allowed: Vec<String> = (0..7).filter(|bit| causes >> bit & 1 == 1).map(|bit: u8| bit.to_string()).collect();
+        format!("planned a command with op {op} and cause {cause}; allowed: cause {}", allowed.join(", "))
     }
 }
 
@@ -362,6 +426,9 @@ mod tests {
             FlashCommand::erase(BlockId(1)),
             FlashCommand::partial_erase(BlockId(2), Pb(5)),
             FlashCommand::sub_block_erase(BlockId(2), UnitSet(0b1010)),
+            FlashCommand::look(page(4, 5), Lpn(3)),
+            FlashCommand::read(Cause::Map, page(3, 4), Lpn(9), 7),
+            FlashCommand::moved(page(1, 2), page(3, 6), Lpn(7), 9, 0),
         ];
         for command in commands {
             // SAFETY: a command of the engine is one of C as well, padding aside, which nobody reads.
@@ -372,13 +439,15 @@ mod tests {
                 (command.target.block.0, command.target.page, command.operand())
             );
         }
-        for op in [1, 7, 8, 255] {
+        for op in [7, 8, 255] {
             let command = CCommand { op, ..CCommand::default() };
             assert_eq!(command.command(), None);
             assert!(command.refusal().contains(&format!("op {op}, which")));
         }
-        let for_collection = CCommand { cause: 1, ..CCommand::default() };
-        assert_eq!(for_collection.command(), None);
-        assert!(for_collection.refusal().contains("op 0 and cause 1; allowed: cause 0"));
+        for cause in [3, 4, 5, 9, 255] {
+            let read = CCommand { cause, ..CCommand::default() };
+            assert_eq!(read.command(), None);
+            assert!(read.refusal().contains(&format!("op 0 and cause {cause}; allowed: cause 0, 1, 2")));
+        }
     }
 }

@@ -12,6 +12,9 @@
 
 struct state {
     uint32_t pages_per_block, blocks, next, pages, writes;
+    uint64_t count[4]; /* requests, moved, of_map, looks */
+    uint32_t map_page, map_version, map_at, before;
+    unsigned char *version_of;
     uint32_t *page_of;
     unsigned char *bad;
 };
@@ -45,6 +48,7 @@ static void *create(const pumice_ftl_device *device, const pumice_ftl_value *val
     s->page_of = malloc(s->pages * sizeof *s->page_of);
     memset(s->page_of, 0xFF, s->pages * sizeof *s->page_of);
     s->bad = calloc(s->blocks, 1);
+    s->version_of = calloc(s->pages, 1);
     for (uint64_t nth = 0; nth < device->bad_blocks; nth++)
         s->bad[device->bad_block[nth]] = 1;
     return s;
@@ -55,6 +59,7 @@ static void destroy(void *state)
 {
     struct state *s = state;
     free(s->page_of);
+    free(s->version_of);
     free(s->bad);
     free(s);
 }
@@ -109,9 +114,29 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
         page = s->next - 2;
 #endif
     s->page_of[lpn] = page;
+    s->version_of[lpn] = (unsigned char)version;
     pumice_ftl_command program = { .op = PUMICE_FTL_PROGRAM, .lpn = lpn, .version = (uint8_t)version };
     program.block = page / s->pages_per_block;
     program.page = (uint16_t)(page % s->pages_per_block);
+#ifdef OLD_VERSION
+    program.version -= s->writes > 100;
+#endif
+#ifdef OWN_PAGE
+    program.lpn = OWN_PAGE;
+    pumice_ftl_push(plan, pumice_ftl_of_map(program));
+    program.lpn = lpn;
+#endif
+#ifdef LOOK
+    pumice_ftl_command look = pumice_ftl_look(program.block, program.page, lpn);
+    look.cause = LOOK == 2 ? 2 : 0;
+#ifdef LOOK_PAGES
+    look.operand = LOOK_PAGES;
+#endif
+    pumice_ftl_push(plan, look);
+#endif
+#ifdef MOVE
+    pumice_ftl_push(plan, pumice_ftl_move(0, 0, program.block, program.page, lpn, version));
+#endif
 #ifdef WRONG_LPN
     program.lpn = 0xFFFFFFFFu;
     pumice_ftl_push(plan, program);
@@ -187,9 +212,92 @@ static int read(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *pl
     command.block = 4096;
     command.page = 0;
 #endif
+#ifdef READ_NOTHING
+    return PUMICE_FTL_OK;
+#endif
+#ifdef READ_ANOTHER
+    for (uint32_t other = 0; other < s->pages; other++)
+        if (other != lpn && s->page_of[other] != 0xFFFFFFFFu)
+            command = pumice_ftl_read(s->page_of[other] / s->pages_per_block, s->page_of[other] % s->pages_per_block,
+                                      other, s->version_of[other]);
+#endif
     pumice_ftl_push(plan, command);
     return PUMICE_FTL_OK;
 }
+
+#ifdef CHATTY
+static uint32_t next_page(struct state *s)
+{
+    while (s->bad[s->next / s->pages_per_block])
+        s->next += s->pages_per_block;
+    return s->next++;
+}
+
+static uint64_t own_pages(const pumice_ftl_value *value, uint64_t user_pages)
+{
+    (void)value, (void)user_pages;
+    return 3;
+}
+
+/* Reads the newest page of its map, and looks at the page of a logical page of which nothing is known. */
+static int look_up(void *state, uint32_t lpn, uint32_t kind, pumice_ftl_plan *plan)
+{
+    struct state *s = state;
+    if (s->map_version) {
+        pumice_ftl_command read = pumice_ftl_read(s->map_at / s->pages_per_block, s->map_at % s->pages_per_block,
+                                                  s->pages + s->map_page, s->map_version);
+        pumice_ftl_push(plan, pumice_ftl_of_map(read));
+        s->count[3]++;
+    }
+    if (kind == PUMICE_FTL_OF_READ) {
+        pumice_ftl_push(plan, pumice_ftl_look(s->blocks - 1, 1, lpn));
+        s->count[3]++;
+    }
+    return PUMICE_FTL_OK;
+}
+
+static int write_to_stream(void *state, uint32_t lpn, uint32_t version, uint32_t stream, pumice_ftl_plan *plan)
+{
+    struct state *s = state;
+    if (stream != 0)
+        return PUMICE_FTL_FAILED;
+    uint32_t nth = s->before, from = s->page_of[nth]; /* of the write before */
+    s->before = lpn;
+    int status = write(state, lpn, version, plan);
+    if (s->writes % 20 == 0 && nth != lpn && from != 0xFFFFFFFFu) { /* to wherever the next page is */
+        uint32_t to = next_page(s), pages = s->pages_per_block;
+        pumice_ftl_push(plan, pumice_ftl_read_to_move(from / pages, from % pages, nth, s->version_of[nth]));
+        pumice_ftl_push(plan, pumice_ftl_move(from / pages, from % pages, to / pages, to % pages, nth, s->version_of[nth]));
+        s->page_of[nth] = to;
+        s->count[1]++;
+    }
+    if (s->writes % 16 == 0) {
+        s->map_at = next_page(s);
+        s->map_page = s->writes / 16 % 3;
+        s->map_version = 1 + s->writes / 16 % 200;
+        pumice_ftl_command program = pumice_ftl_program(s->map_at / s->pages_per_block, s->map_at % s->pages_per_block,
+                                                        s->pages + s->map_page, s->map_version);
+        pumice_ftl_push(plan, pumice_ftl_of_map(program));
+        s->count[2]++;
+    }
+    return status;
+}
+
+static int begin_request(void *state, const pumice_ftl_request *request)
+{
+    struct state *s = state;
+    s->count[0] += request->pages > 0 && request->kind <= PUMICE_FTL_OF_WRITE;
+    return PUMICE_FTL_OK;
+}
+
+static int counts(void *state, uint64_t *value)
+{
+    memcpy(value, ((struct state *)state)->count, sizeof ((struct state *)state)->count);
+    return PUMICE_FTL_OK;
+}
+
+static const pumice_ftl_counter counter[] = {{"requests", ""}, {"moved", ""}, {"of_map", ""}, {"looks", ""}};
+#endif
 
 static int trim(void *state, uint32_t lpn)
 {
@@ -273,6 +381,19 @@ const struct pumice_ftl_layer *pumice_ftl(void)
         .failure = failure,
 #ifdef RECOVER
         .recover = recover,
+#endif
+#ifdef CHATTY
+        .own_pages = own_pages,
+        .look_up = look_up,
+        .write_to_stream = write_to_stream,
+        .begin_request = begin_request,
+        .counter = counter,
+        .counters = 4,
+        .counts = counts,
+        .moves_between_dies = 1,
+#endif
+#if defined MOVE && MOVE
+        .moves_between_dies = 1,
 #endif
     };
     return &layer;

@@ -151,7 +151,7 @@ fn t487_faults_of_a_recovery_are_found_and_come_with_the_settings_that_repeat_th
     let folder = Folder::new("cuts");
     for (nth, (what, change)) in SEEDED.iter().enumerate() {
         let layer = altered(&folder, &format!("cut-{nth}"), *change);
-        let verdicts = power_cuts(&layer, &mut || true);
+        let verdicts = power_cuts(&layer, &[], &mut || true);
         let failed = verdicts.iter().find(|verdict| matches!(verdict.finding, Finding::Fails { .. }));
         let failed = failed.unwrap_or_else(|| panic!("{what}: not found"));
         let Finding::Fails { text, .. } = &failed.finding else { continue };

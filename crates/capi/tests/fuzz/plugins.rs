@@ -7,7 +7,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 use pumice_capi::ftl::{
-    CChips, CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CSpareArea, CValue, FTL_VERSION, from_table,
+    CChips, CCommand, CCounter, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CRequest, CSpareArea, CValue,
+    FTL_VERSION, from_table,
 };
 use pumice_capi::policy::{self, CDevice, CErase, CPage, CPlane, CPolicy, POLICY_VERSION};
 use pumice_config::{Config, SpecSource};
@@ -237,6 +238,58 @@ unsafe extern "C" fn step(made: *mut c_void, _die: u32, plan: *mut CPlan) -> c_i
     0
 }
 
+unsafe extern "C" fn own_pages(_: *const CValue, user_pages: u64) -> u64 {
+    let mut random = Random::new(SEED.get() ^ user_pages);
+    if random.one_in(30) { u64::MAX } else { random.below(3) }
+}
+
+unsafe extern "C" fn look_up(made: *mut c_void, lpn: u32, kind: u32, plan: *mut CPlan) -> c_int {
+    assert!(kind < 3, "no page of a flush is looked up");
+    // SAFETY: the engine gives a plan.
+    let (liar, at) = (state(made), unsafe { &mut *plan });
+    if liar.random.one_in(2) {
+        Liar::push(
+            at,
+            CCommand { lpn, version: 3, op: 1, operand: 1, cause: 2, ..liar.at(liar.next.saturating_sub(1)) },
+        );
+    }
+    // SAFETY: as above.
+    unsafe { step(made, 0, plan) }
+}
+
+unsafe extern "C" fn write_to_stream(made: *mut c_void, lpn: u32, version: u32, _: u32, plan: *mut CPlan) -> c_int {
+    // SAFETY: the engine gives a plan.
+    unsafe { write(made, lpn, version, plan) }
+}
+
+unsafe extern "C" fn holds(made: *mut c_void, _: u32) -> c_int {
+    let liar = state(made);
+    if liar.lies() { liar.random.edge() as c_int } else { 0 }
+}
+
+unsafe extern "C" fn begin_request(made: *mut c_void, request: *const CRequest) -> c_int {
+    // SAFETY: the engine gives a request.
+    let request = unsafe { &*request };
+    assert!(request.kind < 4 && (request.pages > 0) == (request.kind < 3), "{request:?}");
+    let liar = state(made);
+    if liar.lies() { liar.random.edge() as c_int } else { 0 }
+}
+
+unsafe extern "C" fn counts(made: *mut c_void, count: *mut u64) -> c_int {
+    let liar = state(made);
+    // SAFETY: there is a place for the one counter.
+    unsafe { count.write(bytes(made)) };
+    if liar.random.one_in(50) { liar.random.edge() as c_int } else { 0 }
+}
+
+/// Counters of the liar. The pointers are to texts that stay.
+struct Counters([CCounter; 1]);
+
+// SAFETY: nobody changes them.
+unsafe impl Sync for Counters {}
+
+static COUNTERS: Counters = Counters([CCounter { name: c"lies".as_ptr(), text: c"".as_ptr() }]);
+
 unsafe extern "C" fn tell(made: *mut c_void) -> c_int {
     let liar = state(made);
     if liar.lies() { liar.random.edge() as c_int } else { 1 }
@@ -343,7 +396,11 @@ fn end_of(source: &SpecSource) -> String {
     }
 }
 
-fn liar() -> CLayer {
+/// A liar with some of the entries that version 1.2 has.
+fn liar(seed: u64) -> CLayer {
+    let mut random = Random::new(seed);
+    let mut has = || random.one_in(2);
+    let (looks_up, buffers, counters) = (has(), has(), has());
     CLayer {
         version: FTL_VERSION.code(),
         size: size_of::<CLayer>() as u32,
@@ -364,6 +421,17 @@ fn liar() -> CLayer {
         state_bytes: Some(bytes),
         failure: Some(failure),
         recover: Some(recover),
+        own_pages: has().then_some(own_pages as _),
+        look_up: looks_up.then_some(look_up as _),
+        write_to_stream: has().then_some(write_to_stream as _),
+        holds: buffers.then_some(holds as _),
+        force_out: buffers.then_some(step as _),
+        begin_request: has().then_some(begin_request as _),
+        counter: COUNTERS.0.as_ptr(),
+        counters: counters.into(),
+        counts: counters.then_some(counts as _),
+        moves_between_dies: has().into(),
+        reserved_2: 0,
     }
 }
 
@@ -378,7 +446,7 @@ fn lie_for(calls: u64, seed: u64) -> BTreeMap<String, u64> {
         SEED.set(seed * 1_000_000 + nth);
         let mut random = Random::new(SEED.get());
         // SAFETY: the functions of the table keep what the header promises of pointers.
-        let layer = unsafe { from_table(&liar()) }.expect("a table that is whole");
+        let layer = unsafe { from_table(&liar(SEED.get())) }.expect("a table that is whole");
         let sets = settings(&mut random);
         let source = SpecSource { preset: Some("tiny".into()), sets, plugins: vec![layer], ..SpecSource::default() };
         *ends.entry(kind_of(&end_of(&source))).or_default() += 1;
@@ -396,7 +464,7 @@ fn t075_a_translation_layer_that_lies_ends_the_run_with_one_line_and_not_the_pro
 /// A table of which anything may be wrong but where its pointers point.
 fn odd_table(random: &mut Random, keys: &[CKey]) -> CLayer {
     let names = [c"odd", c"", c"Odd", c"odd name", c"\xff", c"merge", c"kind"];
-    let whole = liar();
+    let whole = liar(random.below(64));
     let mut odd = CLayer { name: names[random.below(7) as usize].as_ptr(), ..whole };
     match random.below(12) {
         0 => odd.name = null(),

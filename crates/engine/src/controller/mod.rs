@@ -20,7 +20,7 @@ mod zone_order;
 
 use std::collections::VecDeque;
 
-use pumice_ftl::{Ftl, Plan};
+use pumice_ftl::{BegunRequest, Ftl, Plan};
 use pumice_types::{DieId, HostRequest, Lpn, PageAddress, RecoveryFault, RequestKind, Time};
 
 use crate::error::SimError;
@@ -59,6 +59,8 @@ struct Rules {
     keeps_buffer: bool,
     /// Mapping units gather in open pages.
     gathers: bool,
+    /// The layer hears of requests before their pages.
+    hears_requests: bool,
 }
 
 /// The controller of one device.
@@ -159,6 +161,28 @@ impl Controller {
     #[inline]
     pub fn gathers(&self) -> bool {
         self.rules.gathers
+    }
+
+    /// Tells a layer that hears of requests of one whose pages come next; `pages` are all of its pages.
+    ///
+    /// # Errors
+    /// Code of the user's own failed.
+    #[inline]
+    pub fn tell_begun(
+        &mut self,
+        request: &HostRequest,
+        pages: impl Iterator<Item = Lpn>,
+        now: Time,
+    ) -> Result<(), SimError> {
+        if !self.rules.hears_requests {
+            return Ok(());
+        }
+        let (kind, stream, mut pages) = (request.kind, request.stream, pages.peekable());
+        let first = pages.peek().copied().unwrap_or_default();
+        if let Some(requests) = self.ftl.layer_mut().requests() {
+            requests.begin(&BegunRequest { kind, first, pages: pages.count() as u32, stream, now });
+        }
+        self.raise_fault()
     }
 
     /// Whether there is a write buffer.

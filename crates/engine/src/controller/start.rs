@@ -35,6 +35,7 @@ impl Controller {
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
             keeps_buffer: false,
             gathers: ftl.layer_mut().open_pages().is_some(),
+            hears_requests: ftl.layer_mut().requests().is_some(),
         };
         let mut controller = Controller {
             ftl,

@@ -212,7 +212,8 @@ impl Finished<'_> {
     fn programs_for_map(&self) -> bool {
         let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);
         let writes_trims = recovery != Recovery::Off && kind.facts().writes_down_trims;
-        self.is_map_cached() || recovery.writes_own_pages() || writes_trims
+        let by_plug_in = self.config.ftl.own_layer().is_some_and(|own| own.source.offers().looks_up);
+        self.is_map_cached() || recovery.writes_own_pages() || writes_trims || by_plug_in
     }
 
     /// Whether worn blocks are retired, so that the device may end read-only.

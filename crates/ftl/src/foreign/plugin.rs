@@ -19,9 +19,9 @@ const KIND_PREFIX: &str = "plugin:";
 
 /// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
 ///
-/// A plug-in may plan reads, programs, copies and erases. Of its capabilities the engine asks for [`Conduct::works_when_idle`],
-/// [`MemoryUse`] and [`Retirement`], where it offers them: it loads no map from flash, hears of no stream that the host
-/// names, keeps no zones, and prefetches nothing.
+/// A plug-in may plan reads, programs, copies and erases. Of its capabilities the engine asks for
+/// [`Conduct::works_when_idle`], [`MemoryUse`] and [`Retirement`], and for what its [`Offers`] say: it keeps no zones, and
+/// prefetches nothing.
 ///
 /// [`Conduct::works_when_idle`]: crate::Conduct::works_when_idle
 /// [`MemoryUse`]: crate::MemoryUse
@@ -38,6 +38,12 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// are refused.
     const RECOVERS: bool = false;
 
+    /// What it offers beyond that.
+    const OFFERS: Offers = Offers::NOTHING;
+
+    /// What it counts for itself ([`OwnCounts`](crate::OwnCounts)): a name and a meaning each, in the order of the counts.
+    const COUNTS: &'static [(&'static str, &'static str)] = &[];
+
     /// Keys of the section `[ftl.NAME]`: a struct made by `keys!`, or `()`. Whole numbers, numbers, switches and
     /// choices, each read in every run.
     type Keys: Keys;
@@ -48,6 +54,12 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// # Errors
     /// A device or keys that it cannot serve, in one line.
     fn capacity(device: &PluginDevice, keys: &Self::Keys) -> Result<u32, String>;
+
+    /// Pages that it writes for itself beside those of the host, such as pages of a map: logical pages from `user_pages`
+    /// on, which it reads and programs for [`Cause::Map`](pumice_types::Cause::Map).
+    fn own_pages(_keys: &Self::Keys, _user_pages: u32) -> u32 {
+        0
+    }
 
     /// Makes it for an erased device. The initial fill then comes as writes, without a clock.
     ///
@@ -69,6 +81,34 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     ) -> Result<Self, FtlError> {
         Err(FtlError::of_plugin("does not recover after a power cut"))
     }
+}
+
+/// Capabilities of a plug-in that cost time where it does not have them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// It reads flash before an access: pages of its map, and what it has predicted wrongly
+    /// ([`MapLoads`](crate::MapLoads)).
+    pub looks_up: bool,
+    /// It holds pages that the host writes in RAM ([`GatheredUnits`](crate::GatheredUnits)).
+    pub buffers: bool,
+    /// It places data by the streams that the host names ([`Streams`](crate::Streams)).
+    pub places_streams: bool,
+    /// It hears of requests before their pages ([`Requests`](crate::Requests)).
+    pub hears_requests: bool,
+    /// It moves pages from die to die, by a read and a program
+    /// ([`FlashCommand::moved`](pumice_types::FlashCommand::moved)).
+    pub moves_between_dies: bool,
+}
+
+impl Offers {
+    /// None of them.
+    pub const NOTHING: Offers = Offers {
+        looks_up: false,
+        buffers: false,
+        places_streams: false,
+        hears_requests: false,
+        moves_between_dies: false,
+    };
 }
 
 /// The spare areas of the chips, as a recovering layer reads them. Nothing tells that a page or block which reads
@@ -200,6 +240,15 @@ pub trait LayerSource: fmt::Debug + Send + Sync {
     /// See [`PluginLayer::RECOVERS`].
     fn recovers(&self) -> bool;
 
+    /// See [`PluginLayer::OFFERS`].
+    fn offers(&self) -> Offers;
+
+    /// Names of what it counts for itself.
+    fn counts(&self) -> &[String];
+
+    /// See [`PluginLayer::own_pages`].
+    fn own_pages(&self, keys: &Values, user_pages: u32) -> u64;
+
     /// See [`PluginLayer::capacity`].
     ///
     /// # Errors
@@ -233,15 +282,25 @@ pub struct OwnLayer {
     calls: CallCount,
     /// What it said of its capacity.
     capacities: Arc<Mutex<Vec<Capacity>>>,
+    /// What it said of its own pages.
+    own_pages: Arc<Mutex<Vec<OwnPages>>>,
 }
 
 /// A device and keys, and the logical pages that a plug-in then has.
 type Capacity = (PluginDevice, Values, Result<u64, String>);
 
+/// Keys and pages of the host, and the pages that a plug-in then has for itself.
+type OwnPages = (Values, u32, u64);
+
 impl OwnLayer {
     /// The plug-in of a source, not asked yet.
     pub fn new(source: impl LayerSource + 'static) -> OwnLayer {
-        OwnLayer { source: Arc::new(source), calls: CallCount::default(), capacities: Arc::default() }
+        OwnLayer {
+            source: Arc::new(source),
+            calls: CallCount::default(),
+            capacities: Arc::default(),
+            own_pages: Arc::default(),
+        }
     }
 
     /// One that is compiled into the program, without a shared object: for a test of it, or to measure what the
@@ -251,7 +310,9 @@ impl OwnLayer {
     /// A name that no plug-in can have.
     pub fn compiled_in<T: PluginLayer>() -> Result<OwnLayer, String> {
         let keys = T::Keys::rows().into_iter().copied().collect();
-        Ok(OwnLayer::new(CompiledIn::<T> { name: PluginName::new(T::NAME)?, keys, layer: std::marker::PhantomData }))
+        let counts = T::COUNTS.iter().map(|(name, _)| (*name).to_string()).collect();
+        let (name, layer) = (PluginName::new(T::NAME)?, std::marker::PhantomData);
+        Ok(OwnLayer::new(CompiledIn::<T> { name, keys, counts, layer }))
     }
 
     /// See [`PluginLayer::capacity`]. A device is asked about once, so that no answer differs from an earlier one.
@@ -265,6 +326,17 @@ impl OwnLayer {
         }
         let pages = self.source.capacity(device, keys);
         known.push((device.clone(), keys.clone(), pages.clone()));
+        pages
+    }
+
+    /// See [`PluginLayer::own_pages`]. Asked once, likewise.
+    pub(crate) fn own_pages(&self, keys: &Values, user_pages: u32) -> u64 {
+        let mut known = self.own_pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., pages)) = known.iter().find(|(values, host, _)| values == keys && *host == user_pages) {
+            return *pages;
+        }
+        let pages = self.source.own_pages(keys, user_pages);
+        known.push((keys.clone(), user_pages, pages));
         pages
     }
 
@@ -305,6 +377,7 @@ impl PartialEq for OwnLayer {
 struct CompiledIn<T> {
     name: PluginName,
     keys: Vec<Key>,
+    counts: Vec<String>,
     layer: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -333,6 +406,18 @@ impl<T: PluginLayer> LayerSource for CompiledIn<T> {
 
     fn recovers(&self) -> bool {
         T::RECOVERS
+    }
+
+    fn offers(&self) -> Offers {
+        T::OFFERS
+    }
+
+    fn counts(&self) -> &[String] {
+        &self.counts
+    }
+
+    fn own_pages(&self, keys: &Values, user_pages: u32) -> u64 {
+        T::Keys::read(keys).map_or(0, |keys| T::own_pages(&keys, user_pages).into())
     }
 
     fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {

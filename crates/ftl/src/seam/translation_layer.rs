@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, DieId, Lpn, PageAddress, PlaneId, RequestKind, ZoneCommand};
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, PlaneId, RequestKind, Time, ZoneCommand};
 
 use super::recovery::LogSize;
 use super::zones::{ResetErases, ZoneOperation, ZoneReport};
@@ -109,6 +109,16 @@ pub trait TranslationLayer: Send {
 
     /// U-blocks that can be merged away.
     fn merging(&mut self) -> Option<&mut dyn Merging> {
+        None
+    }
+
+    /// Requests of the host, of which the layer hears before their pages come.
+    fn requests(&mut self) -> Option<&mut dyn Requests> {
+        None
+    }
+
+    /// What the layer counts for itself. Only code of the user's own has such counts.
+    fn own_counts(&self) -> Option<&dyn OwnCounts> {
         None
     }
 
@@ -243,20 +253,24 @@ pub trait DurableTrims {
 /// units that are missing are then padding.
 pub trait GatheredUnits {
     /// Whether the newest data of `lpn` gathers, so that flash does not hold it yet.
-    fn gathers(&self, lpn: Lpn) -> bool;
+    fn gathers(&mut self, lpn: Lpn) -> bool;
 
     /// Appends the program of the page that gathers the newest data of `lpn`, if one does; the access is complete with
-    /// it.
+    /// it. All pages are programmed where one cannot be alone.
     ///
     /// # Errors
     /// As [`TranslationLayer::write`].
-    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError>;
+    fn force_out_unit(&mut self, _lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
+        self.force_out_all(plan)
+    }
 
-    /// Appends the program of this page, if it gathers units of the host.
+    /// Appends the program of this page, if it gathers units of the host. Nothing where what gathers has no page yet.
     ///
     /// # Errors
     /// As [`TranslationLayer::write`].
-    fn force_out_page(&mut self, page: PageAddress, plan: &mut Plan) -> Result<(), FtlError>;
+    fn force_out_page(&mut self, _page: PageAddress, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Appends the programs of all pages that gather units of the host.
     ///
@@ -324,6 +338,33 @@ pub trait Merging {
     /// # Errors
     /// As [`TranslationLayer::write`].
     fn merge_all(&mut self, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// A request of the host whose pages come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BegunRequest {
+    /// What is asked for. A flush has no pages.
+    pub kind: RequestKind,
+    /// First page.
+    pub first: Lpn,
+    /// Number of pages.
+    pub pages: u32,
+    /// The stream that the host names.
+    pub stream: u8,
+    /// Simulated time; zero in a run without a clock.
+    pub now: Time,
+}
+
+/// Requests of the host. A page comes later than its request where the write buffer holds it.
+pub trait Requests {
+    /// A request begins.
+    fn begin(&mut self, request: &BegunRequest);
+}
+
+/// Counts of a layer's own, which the result lists.
+pub trait OwnCounts {
+    /// Counts since the layer was made, in the order of their names.
+    fn counts(&self) -> Vec<u64>;
 }
 
 /// Calls that can fail and have no error to return.

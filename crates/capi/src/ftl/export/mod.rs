@@ -1,6 +1,7 @@
 //! The plug-in's side of `pumice_ftl.h`: a table of functions for a layer in Rust. It is linked into the plug-in, not
 //! into the engine. No panic leaves these functions: it becomes a failure with its message and place.
 
+mod capabilities;
 mod recover;
 
 use std::any::Any;
@@ -16,8 +17,8 @@ use pumice_types::key::{Key, Keys, Range, Value, ValueKind, Values, When};
 use pumice_types::{BlockId, DieId, Geometry, Lpn, PbTree, ProgramOrder};
 
 use super::table::{
-    AT_ONCE, CCommand, CHOICE, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CValue, FAILED, FTL_VERSION, LAST,
-    NOT_STORED, NUMBER, OK, SWITCH, WHOLE_NUMBER,
+    AT_ONCE, CCommand, CCounter, CHOICE, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CValue, FAILED, FTL_VERSION,
+    LAST, NOT_STORED, NUMBER, OK, SWITCH, WHOLE_NUMBER,
 };
 
 /// The kind of a key that the interface does not have.
@@ -52,6 +53,8 @@ fn table_of<T: PluginLayer>() -> ExportedLayer {
     }));
     let keys: Vec<CKey> = T::Keys::rows().into_iter().map(c_key).collect();
     let keys: &'static [CKey] = keys.leak();
+    let counters = T::COUNTS.iter().map(|(name, text)| CCounter { name: kept_text(name), text: kept_text(text) });
+    let counters: &'static [CCounter] = counters.collect::<Vec<_>>().leak();
     ExportedLayer(CLayer {
         version: FTL_VERSION.code(),
         size: size_of::<CLayer>() as u32,
@@ -72,6 +75,17 @@ fn table_of<T: PluginLayer>() -> ExportedLayer {
         state_bytes: Some(state_bytes::<T>),
         failure: Some(failure),
         recover: T::RECOVERS.then_some(recover::recover::<T> as _),
+        own_pages: Some(capabilities::own_pages::<T>),
+        look_up: T::OFFERS.looks_up.then_some(capabilities::look_up::<T> as _),
+        write_to_stream: T::OFFERS.places_streams.then_some(capabilities::write_to_stream::<T> as _),
+        holds: T::OFFERS.buffers.then_some(capabilities::holds::<T> as _),
+        force_out: T::OFFERS.buffers.then_some(capabilities::force_out::<T> as _),
+        begin_request: T::OFFERS.hears_requests.then_some(capabilities::begin_request::<T> as _),
+        counter: counters.as_ptr(),
+        counters: counters.len() as u64,
+        counts: (!T::COUNTS.is_empty()).then_some(capabilities::counts::<T> as _),
+        moves_between_dies: T::OFFERS.moves_between_dies.into(),
+        reserved_2: 0,
     })
 }
 

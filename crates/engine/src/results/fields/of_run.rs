@@ -50,6 +50,9 @@ fields! {
     "plugin.sha256", Text, "", "`ftl.kind` names no plug-in",
         "SHA-256 of the shared object that it comes from",
         |run| own_layer(run, |layer| json!(layer.source.sha256()));
+    "plugin.counts.*", Table, "", "`ftl.kind` names no plug-in, or it counts nothing for itself",
+        "Counts of the layer's own, by its own names, without the warm-up",
+        |run| own_layer(run, |layer| own_counts(run, layer));
     "warnings", List, "", "never; empty if there is nothing to say",
         "Sentences for the user: scale below 1/16, a saturated run, changes made to a trace, keys that were set and are not read (`KEY has no effect with …`)",
         |run| json!(run.warnings);
@@ -195,6 +198,13 @@ fn shares(run: &Finished, busy: &[Time]) -> Value {
 /// What a field says of the user's own translation layer.
 fn own_layer(run: &Finished, value: impl Fn(&OwnLayer) -> Value) -> Value {
     run.config.ftl.own_layer().map_or(Value::Null, value)
+}
+
+/// What a layer of the user's own has counted for itself.
+fn own_counts(run: &Finished, layer: &OwnLayer) -> Value {
+    let counts = run.controller.ftl.layer().own_counts().map(|own| own.counts());
+    let named = |counts: Vec<u64>| layer.source.counts().iter().cloned().zip(counts.into_iter().map(Value::from));
+    counts.map_or(Value::Null, |counts| Value::Object(named(counts).collect()))
 }
 
 /// What a field says of the rule that may end the run early.

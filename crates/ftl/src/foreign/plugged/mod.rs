@@ -1,6 +1,7 @@
 //! A translation layer of the user's own, as a spec asks for it and at work. Everything that it plans is checked
 //! here first, so that it can neither name what the device does not have nor be counted wrongly.
 
+mod capabilities;
 mod plugged_recovery;
 
 use std::cell::RefCell;
@@ -10,11 +11,12 @@ use pumice_types::{BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, G
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
+use super::plugin::{Offers, OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
 use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
 use crate::seam::{
-    Conduct, CopiedLayer, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, MemoryUse, Recovery, RecoveryCounts,
-    Reports, Restart, Retirement, TranslationLayer, whole_share,
+    Conduct, CopiedLayer, Facts, Faults, Figures, GatheredUnits, Layer, LayerParts, LayerSpec, MapLoads, MemoryUse,
+    OwnCounts, Recovery, RecoveryCounts, Reports, Requests, Restart, Retirement, Streams, TranslationLayer,
+    whole_share,
 };
 
 /// What a spec says to a plug-in.
@@ -53,6 +55,12 @@ impl PluginKeys {
 /// The largest state that a plug-in is believed to have: figures that it goes into must not overflow.
 const STATE_BYTES_MAX: u64 = 1 << 48;
 
+/// Whether commands read the page that is moved.
+fn is_read(moved: &FlashCommand, before: &[FlashCommand]) -> bool {
+    let reads = |read: &FlashCommand| read.reads_for_move() && read.target == moved.source && read.lpn == moved.lpn;
+    before.iter().rev().any(reads)
+}
+
 /// What can be wrong with a command that a plug-in plans.
 #[derive(Clone, Copy)]
 enum Wrong {
@@ -70,6 +78,8 @@ enum Wrong {
     PartialBlock,
     /// The device has no such sub-blocks.
     SubBlocks,
+    /// A page is moved that the plan has not read before.
+    NotRead,
     /// A plug-in plans no such command, or not for this cause.
     NotAllowed,
 }
@@ -81,7 +91,12 @@ pub struct Plugged {
     device: PluginDevice,
     blocks_per_die: u32,
     user_pages: u32,
+    /// Logical pages of the host and of the layer.
+    logical_pages: u32,
+    offers: Offers,
     counters: GcCounters,
+    /// What its own counts were when measuring began.
+    counts_before: Vec<u64>,
     /// What a call found that could not return it.
     fault: RefCell<Option<FtlError>>,
 }
@@ -124,7 +139,18 @@ impl Layer for Plugged {
     };
 
     fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
+        let own = keys.layer(spec.kind)?;
+        if own.source.offers().buffers && spec.shared.recovery != Recovery::Off {
+            return Err(format!(
+                "ftl.recovery = \"{}\" needs a layer that holds no pages in RAM, found \"{}\", which does",
+                spec.shared.recovery, spec.kind
+            ));
+        }
         Plugged::capacity(spec, keys, &spec.chip.geometry.scaled(1.0)?).map(|_| ())
+    }
+
+    fn translation_pages(_: &LayerSpec, keys: &PluginKeys, user_pages: u32) -> u32 {
+        keys.layer.as_ref().map_or(0, |own| own.own_pages(&keys.values, user_pages) as u32)
     }
 
     fn check_retirement(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
@@ -139,11 +165,14 @@ impl Layer for Plugged {
         let device = PluginDevice::new(spec, *geometry)?;
         let pages = own.capacity(&device, &keys.values).map_err(|text| own.fault(text).to_string())?;
         let most = device.good_pages().min(u64::from(u32::MAX));
-        if (1..=most).contains(&pages) {
+        let own_pages = if pages <= most { own.own_pages(&keys.values, pages as u32) } else { 0 };
+        if pages > 0 && pages.saturating_add(own_pages) <= most {
             return Ok(pages as u32);
         }
-        let text =
-            format!("says that the host may address {pages} pages; allowed: 1 to {most}, the device's good pages");
+        let beside = if own_pages > 0 { format!(", beside {own_pages} of its own") } else { String::new() };
+        let text = format!(
+            "says that the host may address {pages} pages{beside}; allowed: 1 to {most}, the device's good pages"
+        );
         Err(own.fault(text).to_string())
     }
 
@@ -188,8 +217,20 @@ impl Plugged {
     ) -> Result<Plugged, FtlError> {
         let user_pages = Plugged::capacity(&parts.spec, keys, &parts.geometry).map_err(|text| own.fault(text))?;
         let blocks_per_die = device.geometry.planes_per_die * device.geometry.blocks_per_plane;
-        let (counters, fault) = (GcCounters::default(), RefCell::default());
-        Ok(Plugged { own, layer, device, blocks_per_die, user_pages, counters, fault })
+        let own_pages = Plugged::translation_pages(&parts.spec, keys, user_pages);
+        let (offers, counts) = (own.source.offers(), own.source.counts().len());
+        Ok(Plugged {
+            own,
+            layer,
+            device,
+            blocks_per_die,
+            user_pages,
+            logical_pages: user_pages + own_pages,
+            offers,
+            counters: GcCounters::default(),
+            counts_before: vec![0; counts],
+            fault: RefCell::default(),
+        })
     }
 
     /// Stores a share of the logical pages, from the first one on, by writes.
@@ -199,6 +240,9 @@ impl Plugged {
         for lpn in (0..pages).map(Lpn) {
             plan.clear();
             self.write(lpn, FILL_VERSION, &mut plan)?;
+            if lpn.0 + 1 == pages && self.offers.buffers {
+                self.force_out_all(&mut plan)?;
+            }
             for command in &plan.commands {
                 let done = target.execute(command);
                 done.map_err(|text| self.own.fault(format!("initial fill of logical page {}: {text}", lpn.0)))?;
@@ -213,8 +257,11 @@ impl Plugged {
     #[inline]
     fn take(&mut self, plan: &Plan) -> Result<(), FtlError> {
         let mut collects = false;
-        for command in &plan.commands {
-            if let Some(wrong) = self.wrong(command) {
+        for (at, command) in plan.commands.iter().enumerate() {
+            let wrong = self.wrong(command);
+            let wrong = wrong
+                .or_else(|| (command.is_move() && !is_read(command, &plan.commands[..at])).then_some(Wrong::NotRead));
+            if let Some(wrong) = wrong {
                 return Err(self.refusal(wrong, command));
             }
             collects |= command.cause == Cause::Gc;
@@ -233,15 +280,26 @@ impl Plugged {
     fn wrong(&self, command: &FlashCommand) -> Option<Wrong> {
         let FlashCommand { target, source, lpn, op, cause, .. } = *command;
         let die = |page: PageAddress| page.block.0 / self.blocks_per_die;
-        let is_stranger = lpn.0 >= self.user_pages;
+        // Pages of the host stand before those of the layer.
+        let (is_host_page, is_none) = (lpn.0 < self.user_pages, lpn.0 >= self.logical_pages);
         let rules: &[(bool, Wrong)] = match op {
             _ if !self.has(target) => &[(true, Wrong::Target)],
-            FlashOp::Read | FlashOp::Program => {
-                &[(is_stranger, Wrong::LogicalPage), (cause != Cause::Host, Wrong::NotAllowed)]
+            FlashOp::Read | FlashOp::Program => match cause {
+                Cause::Host => &[(!is_host_page, Wrong::LogicalPage)],
+                Cause::Map => &[(is_host_page || is_none, Wrong::LogicalPage)],
+                Cause::Gc => &[
+                    (!self.offers.moves_between_dies, Wrong::NotAllowed),
+                    (is_none, Wrong::LogicalPage),
+                    (op == FlashOp::Program && !self.has(source), Wrong::Source),
+                ],
+                Cause::Rmw | Cause::Padding => &[(true, Wrong::NotAllowed)],
+            },
+            FlashOp::SpareSearch => {
+                &[(is_none, Wrong::LogicalPage), (*command != FlashCommand::look(target, lpn), Wrong::NotAllowed)]
             }
             FlashOp::Copy => &[
                 (!self.has(source), Wrong::Source),
-                (is_stranger, Wrong::LogicalPage),
+                (is_none, Wrong::LogicalPage),
                 (die(source) != die(target), Wrong::OtherDie),
             ],
             FlashOp::Erase => &[(target.page != 0, Wrong::ErasePage)],
@@ -252,7 +310,7 @@ impl Plugged {
             FlashOp::SubBlockErase => {
                 &[(target.page != 0, Wrong::ErasePage), (!self.has_sub_blocks(command.operand()), Wrong::SubBlocks)]
             }
-            FlashOp::SpareSearch | FlashOp::Pause => &[(true, Wrong::NotAllowed)],
+            FlashOp::Pause => &[(true, Wrong::NotAllowed)],
         };
         rules.iter().find(|(applies, _)| *applies).map(|&(_, wrong)| wrong)
     }
@@ -273,6 +331,7 @@ impl Plugged {
         let counters = &mut self.counters;
         match command.op {
             FlashOp::Copy => counters.copied_pages += 1,
+            FlashOp::Program if command.is_move() => counters.copied_pages += 1,
             FlashOp::Erase => {
                 counters.reclaimed.merges += 1;
                 counters.reclaimed.block_erases += 1;
@@ -300,7 +359,17 @@ impl Plugged {
         let text = match wrong {
             Wrong::Target => place("at", target),
             Wrong::Source => place("from", source),
-            Wrong::LogicalPage => format!("planned {op:?} of logical page {}; it has {}", lpn.0, self.user_pages),
+            Wrong::LogicalPage => match self.logical_pages - self.user_pages {
+                0 => format!("planned {op:?} of logical page {}; it has {}", lpn.0, self.user_pages),
+                own => format!(
+                    "planned {op:?} for {:?} of logical page {}; the host has {}, then come {own} of its own",
+                    command.cause, lpn.0, self.user_pages
+                ),
+            },
+            Wrong::NotRead => format!(
+                "moves logical page {} from block {} page {}, which its plan has not read before",
+                lpn.0, source.block.0, source.page
+            ),
             Wrong::OtherDie => {
                 let (from, to) = (source.block.0, target.block.0);
                 format!("planned {op:?} from block {from} to block {to}, which is on another die")
@@ -371,7 +440,13 @@ impl TranslationLayer for Plugged {
 
     fn conduct(&self) -> Conduct {
         let own = self.own.during(|| self.layer.conduct());
-        Conduct { spans_dies: true, works_when_idle: own.works_when_idle, ..Conduct::default() }
+        Conduct {
+            spans_dies: true,
+            works_when_idle: own.works_when_idle,
+            moves_between_dies: self.offers.moves_between_dies,
+            reads_map_in_spare: self.offers.looks_up,
+            ..Conduct::default()
+        }
     }
 
     crate::seam::capabilities!(figures, faults);
@@ -387,6 +462,30 @@ impl TranslationLayer for Plugged {
         self.layer.retirement()?;
         Some(self)
     }
+
+    #[inline]
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        if self.offers.places_streams { Some(self) } else { None }
+    }
+
+    #[inline]
+    fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
+        if self.offers.buffers { Some(self) } else { None }
+    }
+
+    #[inline]
+    fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
+        if self.offers.looks_up { Some(self) } else { None }
+    }
+
+    #[inline]
+    fn requests(&mut self) -> Option<&mut dyn Requests> {
+        if self.offers.hears_requests { Some(self) } else { None }
+    }
+
+    fn own_counts(&self) -> Option<&dyn OwnCounts> {
+        if self.counts_before.is_empty() { None } else { Some(self) }
+    }
 }
 
 impl Figures for Plugged {
@@ -400,6 +499,10 @@ impl Figures for Plugged {
 
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
+        let counts = self.layer.own_counts().map(|own| self.own.during(|| own.counts()));
+        for (before, count) in self.counts_before.iter_mut().zip(counts.into_iter().flatten()) {
+            *before = count;
+        }
     }
 }
 

@@ -417,7 +417,7 @@ impl PageFtl {
 }
 
 impl GatheredUnits for PageFtl {
-    fn gathers(&self, lpn: Lpn) -> bool {
+    fn gathers(&mut self, lpn: Lpn) -> bool {
         let Some((open, place)) = self.gathering.as_ref().zip(self.find(lpn)) else { return false };
         let unit = open.unit_at(place, self.config.geometry.plane_of(place.block));
         unit.is_some_and(|unit| unit.source == UnitSource::Host)
