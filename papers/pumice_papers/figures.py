@@ -153,7 +153,7 @@ class Figure:
 
     @property
     def stem(self) -> str:
-        """Beginning of the names of its files: `fig12a`, or the id if that is no number."""
+        """Beginning of the names of its files: `fig12a`, or the id if that is not a number."""
         return f"fig{self.id}" if self.id[0].isdigit() else self.id
 
     @cached_property

@@ -28,7 +28,7 @@ def read_array(path: Path, name: str = "") -> np.ndarray[Any, Any]:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise SpecError(f"{what}: is no file; an .npy file is needed")
+            raise SpecError(f"{what}: is not a file; an .npy file is needed")
         if found.st_size > BYTES_MAX:
             raise SpecError(f"{what}: is longer than {BYTES_MAX:,} bytes; allowed: at most that")
         # Mapped: NumPy then compares the size that the head claims with that of the file.

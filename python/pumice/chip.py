@@ -305,7 +305,7 @@ def _number(name: str, value: int, most: int = _NUMBER_MAX) -> int:
 
     Raises:
         ValueError: it is negative or too large.
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
     """
     number = value.__index__()
     if not 0 <= number <= most:

@@ -360,7 +360,7 @@ def remove_abandoned(directory: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes UTF-8 text to `path`, all of it or nothing. What is no text, as a name's bytes, is shown as its number."""
+    """Writes UTF-8 text to `path`, all of it or nothing. Bytes that are not text are shown as their numbers."""
     with atomic(path) as file:
         file.write(text.encode("utf-8", "pumice.plain"))
 

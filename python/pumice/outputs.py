@@ -154,7 +154,7 @@ def refuse_foreign(directory: Path, further: Iterable[str] = ()) -> None:
 
 def refuse_other_file(path: Path, kind: FileKind | None) -> None:
     """Refuses to write over a file that may be somebody's: one that does not show that it is an earlier output of the
-    same kind. An empty file holds nothing to lose, and what is written through is no file to take the place of.
+    same kind. An empty file holds nothing to lose, and what is written through is not a file to take the place of.
 
     Raises:
         SpecError: there is such a file.

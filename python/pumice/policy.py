@@ -279,7 +279,7 @@ def check_policy(policy: Any) -> Policy:
 def _of_functions(name: str | None, functions: dict[str, Any], streams: int = 0) -> Policy:
     function = next(iter(functions.values()))
     if not callable(function):
-        raise SpecError(f"policy: {type(function).__name__} is no function")
+        raise SpecError(f"policy: {type(function).__name__} is not a function")
     return _policy(name, function, tuple(functions), streams, _Fixed(functions))
 
 

@@ -164,7 +164,7 @@ def named_class(path: Path, name: str) -> Callable[[Chip], Firmware]:
 
     found = importlib.util.spec_from_file_location(path.stem, path)
     if found is None or found.loader is None:
-        raise SpecError(f"{path}: is no file of Python")
+        raise SpecError(f"{path}: is not a file of Python")
     module = importlib.util.module_from_spec(found)
     try:
         found.loader.exec_module(module)

@@ -68,9 +68,9 @@ def test_bad_input_raises_the_command_lines_text() -> None:
             TINY.with_(**{key: 1})
     assert TINY.with_(preset="tiny", scale=0.5, seed=2).scale == 0.5
     for thing in (3, "tiny", None):
-        with pytest.raises(pumice.SpecError, match=r"is no spec; pumice\.preset\(NAME\)"):
+        with pytest.raises(pumice.SpecError, match=r"is not a spec; pumice\.preset\(NAME\)"):
             pumice.run(thing)  # type: ignore[arg-type]
-        with pytest.raises(pumice.SpecError, match="is no spec"):
+        with pytest.raises(pumice.SpecError, match="is not a spec"):
             pumice.sweep(thing, {"seed": [1]})  # type: ignore[arg-type]
     with pytest.raises(pumice.TraceError, match="no_such"):
         pumice.run(TINY, trace="no_such.csv")

@@ -84,7 +84,7 @@ def test_arguments_that_mean_nothing_are_refused_in_one_line() -> None:
         chip.restore(pumice.Chip(SMALL.with_(seed=2)).snapshot())
     with pytest.raises(pumice.SpecError, match=r"nearest valid key: 'geometry\.channels'"):
         pumice.Chip(pumice.Spec(text="[geometry]\nchanels = 1"))
-    with pytest.raises(pumice.SpecError, match="is no spec"):
+    with pytest.raises(pumice.SpecError, match="is not a spec"):
         pumice.Chip("tiny")  # type: ignore[arg-type]
     with pytest.raises(pumice.SpecError, match="a chip is not scaled"):
         pumice.Chip(SMALL.with_(scale=0.5))

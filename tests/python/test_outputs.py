@@ -59,7 +59,7 @@ def test_a_report_takes_the_place_of_a_report_alone(command: Command, tmp_path: 
     for arguments in (["out"], ["out/result.json"], ["out", "--out", "out/result.json"]):
         done = command("report", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "is there and is no report of this tool, so it is not overwritten" in done.stderr
+        assert "is there and is not a report of this tool, so it is not overwritten" in done.stderr
     assert (mine.read_text(), result.read_bytes()) == ("<p>mine</p>", kept)
     mine.write_text("")
     for _ in range(2):

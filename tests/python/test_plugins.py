@@ -233,7 +233,7 @@ def test_a_plug_in_loses_power_and_keeps_its_promises(rust_plugin: Path) -> None
 def test_what_is_no_plug_in_is_bad_usage(command: Command, tmp_path: Path) -> None:
     text = tmp_path / "text.so"
     text.write_text("no shared object")
-    for path, expected in ((text, "is no shared object"), (tmp_path / "none.so", "No such file")):
+    for path, expected in ((text, "is not a shared object"), (tmp_path / "none.so", "No such file")):
         done = command("run", "--preset", "tiny", "--plugin", str(path))
         assert done.returncode == 2
         assert expected in done.stderr

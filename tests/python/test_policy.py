@@ -263,7 +263,7 @@ def test_other_decisions_are_asked_with_what_they_are_about() -> None:
 def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "text.so"
     text.write_text("no shared object")
-    with pytest.raises(pumice.SpecError, match=r"policy .*text.so: is no shared object"):
+    with pytest.raises(pumice.SpecError, match=r"policy .*text.so: is not a shared object"):
         pumice.run(BASE, policy=text)
     with pytest.raises(pumice.SpecError, match="No such file"):
         pumice.run(BASE, policy=tmp_path / "absent.so")

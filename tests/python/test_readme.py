@@ -24,9 +24,9 @@ LONG = {
 }
 
 
-def blocks(language: str) -> list[str]:
-    """The README's blocks of code in a language; "" for those that name none."""
-    text = (REPOSITORY / "README.md").read_text("utf-8")
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    """A page's blocks of code in a language; "" for those that name none."""
+    text = (REPOSITORY / page).read_text("utf-8")
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [block for named, block in fenced if named == language]
 
@@ -57,9 +57,10 @@ def test_a_command_of_the_readme_runs(command: Command, tmp_path: Path, line: st
     assert time.monotonic() - began < 100
 
 
-def test_the_python_of_the_readme_prints_what_stands_below_it(tmp_path: Path) -> None:
-    assert blocks("python")
-    for block, output in zip(blocks("python"), blocks("text"), strict=True):
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_python_of_the_first_pages_prints_what_stands_below_it(page: str, tmp_path: Path) -> None:
+    assert blocks("python", page)
+    for block, output in zip(blocks("python", page), blocks("text", page), strict=True):
         done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, done.stderr
         assert done.stdout == output

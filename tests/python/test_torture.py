@@ -157,11 +157,11 @@ def test_what_cannot_be_tried_is_refused_in_one_line(command: Command, tmp_path:
     own = tmp_path / "own.py"
     own.write_text("class Own: pass\n")
     for given, said, status in (
-        ([str(text)], "is no shared object", 2),
+        ([str(text)], "is not a shared object", 2),
         ([f"{own}:Other"], "has no class Other", 2),
         ([f"{own}:Own"], "the firmware has no number `steps`; give steps", 2),
         ([f"{own}:Own", "--steps", "3"], "start: TypeError: Own() takes no arguments", 1),
-        ([str(text), "--leaves", "half"], "is no shared object", 2),
+        ([str(text), "--leaves", "half"], "is not a shared object", 2),
         ([f"{own}:Own", "--steps", "3", "--leaves", "half"], 'leaves = "half" is not allowed; allowed: before, old', 2),
         ([str(text), "--resume"], "--out DIR names it", 2),
         ([str(text), "--page-programs", "0"], "allowed: a number from 1 on, or bytes", 2),

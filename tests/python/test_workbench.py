@@ -144,7 +144,7 @@ def test_the_slowest_requests_are_the_slowest(folder: Path) -> None:
         ("/compare?run=merges:0", 400, "choose at least 2 runs"),
         ("/tail?run=plain+%3Cb%3E:0", 400, "has not both logs"),
         ("/request?run=merges:0&nth=99999999", 400, "the log has the requests 0 to"),
-        ("/request?run=merges:0&nth=x", 400, "is no number"),
+        ("/request?run=merges:0&nth=x", 400, "is not a number"),
     ],
 )
 def test_what_is_not_there_is_told(server: WorkbenchServer, path: str, status: int, text: str) -> None:

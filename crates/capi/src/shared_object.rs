@@ -38,7 +38,7 @@ pub struct Loaded<T> {
 /// `u32`, and any bytes that the header allows are a `T`, zeros too. What an older version does not have is zero.
 ///
 /// # Errors
-/// One line: there is no such file, it is no shared object, or one without the entry or for another version.
+/// One line: there is no such file, it is not a shared object, or one without the entry or for another version.
 pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, String> {
     let shown = path.display();
     let content = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -49,7 +49,7 @@ pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, St
     // SAFETY: loading runs whatever code the object has for that. The user named this file to be run.
     let library = unsafe { Library::new(&path) };
     let library =
-        library.map_err(|error| format!("{shown}: is no shared object: {}", first_line(&error.to_string())))?;
+        library.map_err(|error| format!("{shown}: is not a shared object: {}", first_line(&error.to_string())))?;
     let table = table_of(&library, interface).map_err(|text| format!("{shown}: {text}"))?;
     Ok(Loaded { library, sha256, table })
 }

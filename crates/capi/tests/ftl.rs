@@ -279,7 +279,7 @@ fn t495_what_holds_no_translation_layer_is_refused_in_one_line() {
     }
     let text = folder.file("text.so", "not a shared object\n");
     let error = load(&text).expect_err("text");
-    assert!(error.contains("text.so: is no shared object") && !error.contains('\n'), "{error}");
+    assert!(error.contains("text.so: is not a shared object") && !error.contains('\n'), "{error}");
     assert!(load(&folder.0.join("absent.so")).expect_err("absent").contains("No such file"));
     assert!(load(&folder.0).expect_err("a folder").contains("directory"));
 }

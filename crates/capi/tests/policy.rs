@@ -234,7 +234,7 @@ fn t483_what_is_no_policy_is_refused_in_one_line() {
     let text = folder.0.join("text.so");
     fs::write(&text, "not a shared object\n").unwrap();
     let error = load(&text).expect_err("text");
-    assert!(error.contains("text.so: is no shared object") && !error.contains('\n'), "{error}");
+    assert!(error.contains("text.so: is not a shared object") && !error.contains('\n'), "{error}");
     assert!(load(&folder.0.join("absent.so")).expect_err("absent").contains("absent.so: No such file"));
     assert!(load(&folder.0).expect_err("a folder").contains("directory"));
 }

@@ -1,4 +1,4 @@
-//! What is no run's: options of the chip, bad blocks that are read, outcomes that are drawn anew, images in files.
+//! What is not a run's: options of the chip, bad blocks that are read, outcomes that are drawn anew, images in files.
 
 use std::path::PathBuf;
 

@@ -194,7 +194,7 @@ impl LogHeader {
         let mut prefix = [0; PREFIX_BYTES];
         log.read_exact(&mut prefix).map_err(|_| "ends inside its head (byte 0)".to_string())?;
         if prefix[..8] != MAGIC[..] {
-            return Err("is no command log: it does not begin with PUMICLOG (byte 0)".into());
+            return Err("is not a command log: it does not begin with PUMICLOG (byte 0)".into());
         }
         let number = |at: usize| u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
         let (version, length) = (number(8), number(12));

@@ -92,9 +92,9 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
 def _of_number(message: str) -> str:
     """Why typer refused the value of an option, in the words of this command line where it is about a number."""
     if re.search(r"is not a valid float( range)?\.$", message):
-        return "is no number; allowed: digits such as 0.5"
+        return "is not a number; allowed: digits such as 0.5"
     if re.search(r"is not a valid int(eger)?( range)?\.$", message):
-        return "is no whole number; allowed: digits"
+        return "is not a whole number; allowed: digits"
     if limits := re.search(r"is not in the range (\d+)<=x<=(\d+)\.$", message):
         return f"is not allowed; allowed: from {limits[1]} to {int(limits[2]):,}"
     if least := re.search(r"is not in the range x>=(\d+)\.$", message):

@@ -111,7 +111,7 @@ COMMANDS: dict[str, Entry] = {
         "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
     ),
     "snapshot": Entry("snapshot_command", "app", "Keep aged devices in files, and run on them."),
-    "trace": Entry("trace_command", "app", "Look into trace files and write them."),
+    "trace": Entry("trace_command", "app", "Inspect and write trace files."),
 }
 
 

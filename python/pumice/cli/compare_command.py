@@ -45,7 +45,7 @@ def compare_command(
         ),
     ] = None,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Run every flow of one spec alone too, and show what the others cost it.")
+        bool, typer.Option("--alone", help="Run every flow of one spec alone too, and show its slowdown by the others.")
     ] = False,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,

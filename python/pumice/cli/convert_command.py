@@ -19,7 +19,7 @@ def from_mqsim_command(
         Path | None, typer.Argument(metavar="[WORKLOAD.xml]", help="MQSim's workload.", show_default=False)
     ] = None,
     *,
-    scenario: Annotated[int, typer.Option("--scenario", help="Which scenario of the workload file.")] = 1,
+    scenario: Annotated[int, typer.Option("--scenario", help="Scenario of the workload file.")] = 1,
     flow: Annotated[int | None, typer.Option("--flow", help="One flow of the scenario; all of them if absent.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Spec file; standard output if absent.")

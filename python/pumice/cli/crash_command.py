@@ -65,14 +65,16 @@ def crash_command(
             "--check", metavar="COMMAND", help="Run on images of the device ($PUMICE_IMAGE); fails if broken."
         ),
     ] = None,
-    checks: Annotated[int, typer.Option("--checks", metavar="N", min=0, help="Cuts whose image is checked.")] = 20,
-    cuts: Annotated[int, typer.Option("--cuts", metavar="N", min=1, help="Cuts to try.")] = 1000,
-    at: Annotated[Places, typer.Option("--at", help="Where: drawn by the seed, behind promises, behind any event.")] = (
+    checks: Annotated[
+        int, typer.Option("--checks", metavar="N", min=0, help="Number of cuts whose image is checked.")
+    ] = 20,
+    cuts: Annotated[int, typer.Option("--cuts", metavar="N", min=1, help="Number of cuts to try.")] = 1000,
+    at: Annotated[Places, typer.Option("--at", help="Where to cut: at random, after promises, after any event.")] = (
         Places.RANDOM
     ),
     cut_at_ns: Annotated[
         list[int] | None,
-        typer.Option("--cut-at-ns", metavar="NS", min=0, help="Cut at this instant alone; repeatable."),
+        typer.Option("--cut-at-ns", metavar="NS", min=0, help="Cut at this instant only; repeatable."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=1, help="Threads; one a CPU if absent.")

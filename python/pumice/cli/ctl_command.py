@@ -44,7 +44,7 @@ _NUMBER_MAX = (1 << 32) - 1
 
 
 def ctl_command(
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="What `pumice serve --control` was given.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Address given to `pumice serve --control`.")],
     question: Annotated[
         Question, typer.Argument(metavar="QUESTION", help=f"One of {', '.join(Question)}.", show_default=False)
     ],
@@ -52,7 +52,7 @@ def ctl_command(
         list[str] | None,
         typer.Argument(
             metavar="[BLOCK|NAME|TEXT|pec=N writes=X]",
-            help="Of a fault; of a snapshot; of a mark; of ageing.",
+            help="Operand of fault, snapshot, mark or age.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +81,7 @@ def _request(question: Question, operands: list[str]) -> dict[str, Any]:
         raise SpecError(f"{question.value}: found {found} behind it; allowed: {wanted or 'nothing'}")
     request: dict[str, Any] = {"do": question.value}
     if question is Question.FAULT:
-        request["block"] = _number(operands[0], "fault: {} is no block")
+        request["block"] = _number(operands[0], "fault: {} is not a block")
     elif question is Question.MARK:
         request["text"] = operands[0]
     elif wanted is not None:
@@ -103,12 +103,12 @@ def _ageing(operands: list[str]) -> dict[str, int | float]:
         if name not in ("pec", "writes") or name in ageing:
             raise SpecError(f"age: found {operand}; allowed: {_OPERANDS[Question.AGE]}, each once")
         if name == "pec":
-            ageing["pec"] = _number(text, "age: pec={} is no number of P/E cycles")
+            ageing["pec"] = _number(text, "age: pec={} is not a number of P/E cycles")
             continue
         try:
             ageing["writes"] = float(text)
         except ValueError:
-            raise SpecError(f"age: writes={text} is no number of user capacities; allowed: 0 to 10") from None
+            raise SpecError(f"age: writes={text} is not a number of user capacities; allowed: 0 to 10") from None
         if not math.isfinite(ageing["writes"]):
-            raise SpecError(f"age: writes={text} is no number of user capacities; allowed: 0 to 10")
+            raise SpecError(f"age: writes={text} is not a number of user capacities; allowed: 0 to 10")
     return ageing

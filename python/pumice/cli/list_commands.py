@@ -95,7 +95,7 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
 
 
 def schema_command(
-    sweep: Annotated[bool, typer.Option("--sweep", help="Of a sweep file in place of a spec.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="The schema of sweep files instead.")] = False,
     plugin: opt.PluginOption = None,
 ) -> None:
     """Print the JSON Schema of a spec."""
@@ -109,12 +109,12 @@ def explain_command(
         str | None,
         typer.Argument(
             metavar="[KEY]",
-            help="Such as ftl.merge, or a field of the result such as host.iops.",
+            help="Key such as ftl.merge, or result field such as host.iops.",
             autocompletion=completions.keys,
         ),
     ] = None,
     words: Annotated[
-        str | None, typer.Option("--search", metavar="WORD", help="List the keys and fields that speak of something.")
+        str | None, typer.Option("--search", metavar="WORD", help="List keys and result fields by a word.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List all keys.")] = False,
     plugin: opt.PluginOption = None,

@@ -36,7 +36,7 @@ def man_command(
         str | None,
         typer.Argument(
             metavar="[COMMAND]",
-            help="Its page; that of pumice itself if absent.",
+            help="Command; the page of pumice itself if absent.",
             autocompletion=completions.pages,
         ),
     ] = None,

@@ -25,7 +25,10 @@ from pumice.text import printable
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 RepeatOption = Annotated[
-    int, typer.Option("--repeat", metavar="N", min=1, max=RUNS_MAX, help="Runs with the seeds seed … seed + N - 1.")
+    int,
+    typer.Option(
+        "--repeat", metavar="N", min=1, max=RUNS_MAX, help="Number of runs, with the seeds seed … seed + N - 1."
+    ),
 ]
 
 
@@ -34,7 +37,7 @@ MetricsOption = Annotated[
     typer.Option(
         "--metrics",
         metavar="A,B",
-        help="What tables and figures show: fields of the result, as host.write.latency_us.p99.",
+        help="Result fields in tables and figures, such as host.write.latency_us.p99.",
     ),
 ]
 
@@ -98,7 +101,7 @@ ThreadsOption = Annotated[
     typer.Option(
         "--threads",
         metavar="N|auto",
-        help="Threads for one device, with the same result; refused where that is not exact. auto: one a CPU, or one.",
+        help="Threads for one device, with the same result; refused where not exact. auto: one a CPU, or one.",
     ),
 ]
 DaskOption = Annotated[
@@ -110,7 +113,7 @@ SnapshotsOption = Annotated[
     typer.Option(
         "--snapshots",
         metavar="DIR",
-        help="Folder that keeps aged devices for runs that need the same.",
+        help="Folder of aged devices, shared by runs that need the same one.",
         click_type=Directory(),
     ),
 ]

@@ -33,8 +33,8 @@ class PlannerOptions:
     t_us: Annotated[
         str | None, typer.Option(metavar="LIST", help="Erase time of a PB by level, µs, level 0 first.")
     ] = None
-    disturb_tolerance: Annotated[int, typer.Option(help="Disturbs that a leaf may bear.")] = 1
-    disturb_aware: Annotated[bool, typer.Option(help="Restore leaves before they are disturbed too often.")] = True
+    disturb_tolerance: Annotated[int, typer.Option(help="Disturbs that a leaf survives.")] = 1
+    disturb_aware: Annotated[bool, typer.Option(help="Protect leaves from too many disturbs.")] = True
     m_merge_count: Annotated[int, typer.Option(help="M-Merges since the last full merge.")] = 0
     wear_limit_w: Annotated[int, typer.Option(help="M-Merges after which a full merge is due, W.")] = 16
 

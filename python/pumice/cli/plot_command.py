@@ -29,10 +29,12 @@ LOG_FROM = 100.0
 
 
 def plot_command(
-    source: Annotated[Path, typer.Argument(metavar="DIR", help="What run, compare or sweep wrote.")],
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="Output of run, compare or sweep.")],
     *,
     x: Annotated[str, typer.Option("--x", metavar="NAME", help="Key of the spec, or field of the result.")],
-    y: Annotated[str, typer.Option("--y", metavar="NAME", help="The same, a number; the mean over seeds.")],
+    y: Annotated[
+        str, typer.Option("--y", metavar="NAME", help="Key or field with numbers; the mean over seeds is drawn.")
+    ],
     colour: Annotated[str | None, typer.Option("--colour", metavar="NAME", help="A curve for each value.")] = None,
     panel: Annotated[
         str | None, typer.Option("--panel", metavar="NAME", help="A panel for each value of this.")

@@ -41,10 +41,10 @@ def serve_command(
         typer.Option("--listen", metavar="ADDRESS", help="unix:PATH or tcp:127.0.0.1:PORT (0: a free one)."),
     ],
     control: Annotated[
-        str | None, typer.Option("--control", metavar="unix:PATH", help="Where `pumice ctl` asks about the device.")
+        str | None, typer.Option("--control", metavar="unix:PATH", help="Address for `pumice ctl`.")
     ] = None,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="FILE", help="File that the device lives in; memory if absent.")
+        Path | None, typer.Option("--store", metavar="FILE", help="File that keeps the device; memory if absent.")
     ] = None,
     record: Annotated[
         Path | None, typer.Option("--record", metavar="TRACE", help="Trace to write, which replays to the same result.")
@@ -56,12 +56,12 @@ def serve_command(
         ),
     ] = None,
     clock: Annotated[
-        Clock, typer.Option("--clock", help="virtual: answer at once; real: hold replies back until they are done.")
+        Clock, typer.Option("--clock", help="virtual: answer at once; real: hold each reply until its simulated end.")
     ] = Clock.VIRTUAL,
     ready_fd: Annotated[
         int | None,
         typer.Option(
-            "--ready-fd", metavar="N", min=1, help="File descriptor that gets the address when clients can connect."
+            "--ready-fd", metavar="N", min=1, help="File descriptor for the address, written when clients can connect."
         ),
     ] = None,
     out: opt.OutOption = None,

@@ -49,22 +49,20 @@ def torture_command(
     ] = ",".join(LEAVES),
     then: Annotated[str, typer.Option("--then", metavar="A,B", help="What follows a cut.")] = ",".join(THEN),
     draws: Annotated[
-        int, typer.Option("--draws", metavar="N", min=1, help="How often a case is tried in which something is drawn.")
+        int, typer.Option("--draws", metavar="N", min=1, help="Repetitions of cases with random parts.")
     ] = 1,
     fails: Annotated[
-        int, typer.Option("--fails", metavar="N", min=0, help="Sessions more, in each of which one operation fails.")
+        int, typer.Option("--fails", metavar="N", min=0, help="Further sessions, each with one failing operation.")
     ] = 0,
-    case: Annotated[
-        str | None, typer.Option("--case", metavar="LINE", help="Try this alone: a line that was printed.")
-    ] = None,
+    case: Annotated[str | None, typer.Option("--case", metavar="LINE", help="Try one case only, as printed.")] = None,
     page_programs: Annotated[
-        str, typer.Option("--page-programs", metavar="N", help="Programs of a page between two erases, or bytes.")
+        str, typer.Option("--page-programs", metavar="N", help="Programs of a page between two erases, or `bytes`.")
     ] = "1",
     pair_distance: Annotated[
-        int, typer.Option("--pair-distance", metavar="N", min=1, help="Pages between two of the same cells.")
+        int, typer.Option("--pair-distance", metavar="N", min=1, help="Distance between two pages of the same cells.")
     ] = 1,
     corrupt: Annotated[
-        bool, typer.Option("--corrupt", help="Do what breaks a rule and corrupt, in place of refusing it.")
+        bool, typer.Option("--corrupt", help="Carry out illegal operations and corrupt, instead of refusing them.")
     ] = False,
     limit_s: Annotated[
         float, typer.Option("--limit", metavar="S", min=0.1, help="Seconds after which a case counts as hanging.")

@@ -21,7 +21,7 @@ from pumice.traces.formats import format_to_write
 from pumice.traces.read_write import reading, write_workload
 from pumice.traces.trace_figure import trace_figure
 
-app = new_app(help="Look into trace files and write them.")
+app = new_app(help="Inspect and write trace files.")
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class TraceOptions:
         """Format, columns and volumes, as the engine takes them.
 
         Raises:
-            SpecError: one of them is no text.
+            SpecError: one of them is not a text.
         """
         return reading(self.trace_format, self.columns, self.volumes)
 
 
 @app.callback(invoke_without_command=True)
 def trace(context: typer.Context) -> None:
-    """Look into trace files and write them."""
+    """Inspect and write trace files."""
     if context.invoked_subcommand is None:
         emit(context.get_help())
 
@@ -62,7 +62,7 @@ ToOption = Annotated[
     typer.Option(
         "--to",
         metavar="F",
-        help="Format to write; the name of OUT says it if absent: x.spc.gz.",
+        help="Format to write; taken from the name of OUT if absent: x.spc.gz.",
         autocompletion=completions.formats_to_write,
     ),
 ]

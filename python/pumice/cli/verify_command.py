@@ -15,7 +15,7 @@ from pumice.text import count
 
 
 def verify_command(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Command log, as output.command_log writes it.")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Command log of output.command_log.")],
     *,
     as_json: opt.JsonOption = False,
 ) -> None:

@@ -13,10 +13,10 @@ from pumice.errors import SpecError, Terminated
 
 
 def view_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where run, compare and sweep wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder with outputs of run, compare and sweep.")],
     *,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDRESS", help="tcp:127.0.0.1:PORT (0: a free one); this machine alone.")
+        str, typer.Option("--listen", metavar="ADDRESS", help="tcp:127.0.0.1:PORT (0: a free one); this machine only.")
     ] = "tcp:127.0.0.1:0",
 ) -> None:
     """Show the runs of a folder in a browser: compare them, and follow slow requests to what delayed them.
@@ -24,7 +24,7 @@ def view_command(
     Nothing is written and nothing leaves this machine. Ctrl-C ends it.
     """
     if not folder.is_dir():
-        raise SpecError(f"{folder}: is no folder")
+        raise SpecError(f"{folder}: is not a folder")
     from pumice.workbench.pages import Workbench  # loaded here: help comes at once
     from pumice.workbench.server import WorkbenchServer
 

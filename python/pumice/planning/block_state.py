@@ -43,7 +43,7 @@ def parse_state(text: str, name: str = "state") -> States:
         run = _RUN.match(compact, place)
         if run is None:
             raise SpecError(
-                f"{name}: {compact[place : place + 12]!r} is no run; allowed: a count and v, i or f, as in 144v72i360v"
+                f"{name}: {compact[place : place + 12]!r} is not a run; allowed: a count and v, i or f: 144v72i360v"
             )
         counts.append(int(run[1]))
         letters.append(LETTERS.index(run[2]))

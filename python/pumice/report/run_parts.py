@@ -152,7 +152,7 @@ def _wear_map(directory: Path | None, prefix: str) -> Figure | None:
 
     erases = read_array(path)
     if erases.ndim != 2 or not erases.size or erases.dtype.kind != "u":
-        raise SpecError(f"{path}: is no wear map: counts in rows of blocks are expected")
+        raise SpecError(f"{path}: is not a wear map: counts in rows of blocks are expected")
     return figures.wear_map(erases, prefix)
 
 

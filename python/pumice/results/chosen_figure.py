@@ -87,7 +87,7 @@ def places(runs: Sequence[Run], choice: Choice) -> list[Place]:
     """The points of a figure, curve by curve in the order of the runs, each curve by ascending x.
 
     Raises:
-        SpecError: no run has what is chosen, y is no number, or one point would join runs of different specs.
+        SpecError: no run has what is chosen, y is not a number, or one point would join runs of different specs.
     """
     found: dict[tuple[str, str, Any], list[tuple[str, float]]] = {}
     for run in runs:

@@ -43,7 +43,7 @@ def verify_log(path: str | os.PathLike[str]) -> dict[str, Any]:
         the log's `header`.
 
     Raises:
-        TraceError: the file is no command log, or damaged; the text says at which byte.
+        TraceError: the file is not a command log, or damaged; the text says at which byte.
 
     Example:
         >>> spec = pumice.preset("tiny").with_(run={"max_requests": 100}, output={"command_log": True})
@@ -60,7 +60,7 @@ def read_command_log(path: str | os.PathLike[str]) -> tuple[dict[str, Any], np.n
     memory and unchecked; `verify_log` checks them.
 
     Raises:
-        SpecError: the file cannot be read or is no command log.
+        SpecError: the file cannot be read or is not a command log.
 
     Example:
         >>> spec = pumice.preset("tiny").with_(run={"max_requests": 100}, output={"command_log": True})
@@ -77,7 +77,7 @@ def read_command_log(path: str | os.PathLike[str]) -> tuple[dict[str, Any], np.n
     except OSError as error:
         raise SpecError(f"{name}: {reason(error)}") from None
     if content[:8] != _MAGIC or len(content) < 16:
-        raise SpecError(f"{name}: is no command log: it does not begin with {_MAGIC.decode()}")
+        raise SpecError(f"{name}: is not a command log: it does not begin with {_MAGIC.decode()}")
     length = int.from_bytes(content[12:16], "little")
     try:
         header = json.loads(content[16:length])

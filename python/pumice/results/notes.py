@@ -91,8 +91,8 @@ def notes_of_seeds(groups: Iterable[tuple[str, Sequence[Document]]]) -> list[str
     if not same:
         return []
     line = (
-        "every seed gave the same run: nothing in it is drawn by chance, so ± 0 does not say how sure a number is, and"
-        " one run tells as much"
+        "every seed gave the same run, because nothing in it is random: ± 0 is not a confidence interval, and one run"
+        " is enough"
     )
     return [_led(line, same, len(named))]
 
@@ -119,8 +119,8 @@ def notes_of_reserves(named: Iterable[tuple[str, Document]]) -> list[str]:
         return []
     told = "; ".join(f"{spare} under {', '.join(names[:_NAMED])}" for spare, names in unlike.items())
     return [
-        f"the layers do not keep the same reserve: spare pages over all pages are {told}. Ratios compare that as well;"
-        " set the layers' keys until device.spare_over_raw is the same"
+        f"the layers do not keep the same reserve: spare pages over all pages are {told}. Ratios include this"
+        " difference; set the layers' keys until device.spare_over_raw is the same"
     ]
 
 
@@ -144,7 +144,7 @@ def saturated(document: Document) -> str | None:
     busy = f" (its busiest die was held {100 * max(dies):.0f} % of the time)" if dies else ""
     return (
         f"the open loop is saturated: requests arrive faster than the device serves them{busy}, so latencies"
-        " measure the growing queue, not the device. Compare host.service_iops, let requests come more slowly, or set"
+        " measure the growing queue, not the device. Compare host.service_iops, slow the arrivals, or set"
         ' host.mode = "closed-loop"'
     )
 
@@ -156,7 +156,7 @@ def ended_early(document: Document) -> str | None:
     if lookup(document, "until.outcome") != "reached" or requests is None or half_width is None:
         return None
     return (
-        f"the run ended after {requests:,.0f} measured requests, because it reached the precision asked for"
+        f"the run ended after {requests:,.0f} measured requests, because it reached the requested precision"
         f' (run.until = "{lookup(document, "until.wanted")}"): to ± {100 * half_width:.2f} % at a confidence of 95 %'
     )
 
@@ -172,8 +172,8 @@ def writes_end_in_the_buffer(document: Document) -> str | None:
         return None
     shown = "0" if not mean else f"that of the link, {mean:,.1f} µs on average"
     return (
-        f"all {writes:,.0f} writes were done when the write buffer had them (host.write_buffer_kib = {kib:.0f}), so"
-        f" their latency is {shown}, and says nothing of the flash: write more than the buffer holds, or set"
+        f"all {writes:,.0f} writes were done in the write buffer (host.write_buffer_kib = {kib:.0f}), so their"
+        f" latency is {shown}, and does not depend on the flash: write more than the buffer holds, or set"
         " host.write_buffer_kib = 0"
     )
 
@@ -232,7 +232,7 @@ def idle_suspension(document: Document) -> str | None:
     reads = number(document, "flash.reads.host") or 0
     said = f'erase.suspension = "{rule}" hardly mattered: {suspensions:,.0f} suspensions of {erases:,.0f} erases'
     if lookup(document, "config.host.read_priority") is False:
-        return f"{said}; without host.read_priority = true no read goes before an erase"
+        return f"{said}; without host.read_priority = true no read overtakes an erase"
     if not erases:
         return f"{said}; nothing was erased while measuring"
     if not reads:
@@ -241,7 +241,7 @@ def idle_suspension(document: Document) -> str | None:
     if met is None or share is None:
         return said
     facts = f"a die erased {100 * share:.2g} % of the time, so about {met:,.0f} of {reads:,.0f} page reads met an erase"
-    why = "reads seldom meet one" if met < _MET * erases else "most of those reads came where the rule does not suspend"
+    why = "reads seldom meet one" if met < _MET * erases else "most of those reads came where the rule allows none"
     return f"{said}; {facts} if they are spread evenly: {why}"
 
 
@@ -285,9 +285,8 @@ def aged_by_other_writes(document: Document) -> str | None:
         return None
     return (
         f"the device was aged by writes of one page, and requests write {bytes_written / writes / page_bytes:,.1f} on"
-        ' average: with ftl.allocation = "static" it may stay in a state to which the requests alone would not lead,'
-        ' and run.until = "steady" cannot tell one from the other. initial.aged_by = "requests" ages it by what the'
-        " workload writes"
+        ' average: with ftl.allocation = "static" it may stay in a state that the requests alone would not reach,'
+        ' and run.until = "steady" cannot see this. initial.aged_by = "requests" ages it by the workload\'s own writes'
     )
 
 
@@ -318,9 +317,9 @@ def another_calendar(document: Document) -> str | None:
     if not unlikely or lookup(document, "config.workload.format") or lookup(document, "config.workload.columns"):
         return None
     return (
-        f"the trace was taken for {lookup(document, 'workload.format')} by its content, and it has times that are no"
-        " dates of that format's calendar: its columns and units may be others. `pumice trace check FILE` shows how it"
-        " is read; workload.format or workload.columns says how to read it"
+        f"the trace was recognised as {lookup(document, 'workload.format')} by its content, but has times that are not"
+        " dates of that format: its columns and units may differ. `pumice trace check FILE` shows how it is read;"
+        " workload.format or workload.columns sets it"
     )
 
 
@@ -337,7 +336,7 @@ def less_than_a_sector(document: Document) -> str | None:
         return None
     return (
         f"the trace's requests have {bytes_moved / requests:,.1f} bytes on average, less than a sector: if its sizes"
-        " count sectors, workload.columns says so, as in size=3:sectors"
+        " count sectors, give the unit in workload.columns, as in size=3:sectors"
     )
 
 
@@ -353,7 +352,7 @@ def times_unused(document: Document) -> str | None:
     depth = number(document, "config.host.queue_depth") or 1
     return (
         f'the times of the trace are not used: host.mode = "closed-loop" keeps {count(int(depth), "request")}'
-        ' under way, whenever they came; host.mode = "open-loop" replays them as they arrived'
+        ' under way; host.mode = "open-loop" replays the arrivals'
     )
 
 
@@ -370,7 +369,7 @@ def units_assumed(document: Document) -> str | None:
         return None
     return (
         f"read as bytes, because workload.columns names no unit: {' and '.join(assumed)}; {assumed[0]}:sectors would"
-        f" count 512 bytes each, {assumed[0]}:bytes says that it is meant so"
+        f" mean 512 bytes each, {assumed[0]}:bytes confirms bytes"
     )
 
 
@@ -382,7 +381,7 @@ def spare_kept_free(document: Document) -> str | None:
         return None
     return (
         f"collection keeps {100 * kept:.3g} % of the blocks free (ftl.gc_free_threshold), of the {100 * over:.3g} %"
-        " that ftl.over_provisioning leaves: little of the spare space is left to lower write amplification"
+        " that ftl.over_provisioning leaves: little spare space is left to lower write amplification"
         f" ({number(document, 'write_amplification') or 0:.3g}); lower ftl.gc_free_threshold, to {over / 10:.2g} or so"
     )
 

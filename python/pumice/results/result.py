@@ -155,6 +155,6 @@ def read_result(path: Path) -> Result:
     """Reads a stored result document.
 
     Raises:
-        SpecError: the file cannot be read or is no result of this version.
+        SpecError: the file cannot be read or is not a result of this version.
     """
     return Result(check_document(str(path), read_json(path)))

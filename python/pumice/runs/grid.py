@@ -133,10 +133,10 @@ def check_repeat(repeat: int) -> None:
     """Refuses a number of repetitions.
 
     Raises:
-        SpecError: it is no whole number, too small or too large.
+        SpecError: it is not a whole number, too small or too large.
     """
     if isinstance(repeat, bool) or not isinstance(repeat, int):
-        raise SpecError(f"repeat: {printable(repr(repeat))} is no whole number; allowed: from 1 to {RUNS_MAX:,}")
+        raise SpecError(f"repeat: {printable(repr(repeat))} is not a whole number; allowed: from 1 to {RUNS_MAX:,}")
     if not 1 <= repeat <= RUNS_MAX:
         what = "too few" if repeat < 1 else "too many"
         raise SpecError(f"repeat: {repeat} is {what}; allowed: from 1 to {RUNS_MAX:,}")

@@ -77,13 +77,13 @@ def _path_text(path: Any) -> str:
     """A path as a value of a spec.
 
     Raises:
-        SpecError: it is no path, or no text.
+        SpecError: it is not a path, or no text.
     """
     try:
         text = os.fsdecode(path)
         text.encode()
     except TypeError:
-        raise SpecError(f"trace: {type(path).__name__} is no path; allowed: text or pathlib.Path") from None
+        raise SpecError(f"trace: {type(path).__name__} is not a path; allowed: text or pathlib.Path") from None
     except UnicodeEncodeError:
         raise SpecError(
             f"trace: the name '{printable(text)}' is not UTF-8, and a spec holds text; rename the file or link to it"

@@ -126,7 +126,7 @@ def info(path: Path) -> dict[str, Any]:
     """What a snapshot says of itself: engine, identity, keys and bytes. The file is verified.
 
     Raises:
-        SpecError: it cannot be read, is no snapshot, was changed, or was not written with the user's key.
+        SpecError: it cannot be read, is not a snapshot, was changed, or was not written with the user's key.
     """
     header: dict[str, Any] = json.loads(_engine.snapshot_info(path, key_file()))
     return header

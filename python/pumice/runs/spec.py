@@ -45,7 +45,7 @@ def folder_of(path: Path) -> Path:
 
 
 def from_folder(path: Any, folder: Path) -> Any:
-    """The path of a trace that stands in a file of `folder`; what is no text stays as it is, to be refused."""
+    """The path of a trace that stands in a file of `folder`; what is not a text stays as it is, to be refused."""
     return os.path.join(folder, path) if isinstance(path, str) and path and folder != Path() else path
 
 
@@ -216,7 +216,7 @@ class Spec:
         """The JSON request that the engine takes, in this process or another; `with_policy`: it holds the policy too.
 
         Raises:
-            SpecError: a key or value holds what is no text, or the policy cannot be given to another process.
+            SpecError: a key or value holds what is not a text, or the policy cannot be given to another process.
         """
         check_text("preset", self.preset or "")
         origins = [*self.origins, *[""] * (len(self.sets) - len(self.origins))]
@@ -317,7 +317,7 @@ def check_spec(spec: Any) -> Spec:
     if isinstance(spec, Spec):
         return spec
     found = repr(spec) if len(repr(spec)) <= 40 else f"something of type {type(spec).__name__}"
-    raise SpecError(f"{printable(found)} is no spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
+    raise SpecError(f"{printable(found)} is not a spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
 
 
 def preset(name: str) -> Spec:
@@ -396,7 +396,7 @@ def parse_scale(text: str) -> float:
     try:
         scale = float(text)
     except ValueError:
-        raise SpecError(f"scale: {text!r} is no number; {allowed}") from None
+        raise SpecError(f"scale: {text!r} is not a number; {allowed}") from None
     if not 0 < scale <= 1:
         raise SpecError(f"scale = {text} is not allowed; {allowed}")
     return scale

@@ -40,7 +40,7 @@ _digests: dict[str, tuple[_Identity, str]] = {}
 
 
 class NotTheResult(Exception):
-    """A stored file that is no result of its key; the text is one line that says why."""
+    """A stored file that is not a result of its key; the text is one line that says why."""
 
 
 def result_key(engine: ModuleType, resolved: dict[str, Any]) -> str:
@@ -142,7 +142,7 @@ class Store:
             return None
         try:
             if not path.is_file():
-                raise NotTheResult(f"{path}: is no file")
+                raise NotTheResult(f"{path}: is not a file")
             document = json.loads(path.read_bytes())
         except OSError as error:
             raise NotTheResult(f"{path}: {reason(error)}") from None
@@ -150,7 +150,7 @@ class Store:
             raise NotTheResult(f"{path}: not JSON: {one_line(error)}") from None
         mark = document.pop(STORED, None) if isinstance(document, dict) else None
         if not isinstance(mark, dict):
-            raise NotTheResult(f"{path}: is no stored result")
+            raise NotTheResult(f"{path}: is not a stored result")
         if mark.get("key") != key:
             raise NotTheResult(f"{path}: is the result of another run")
         if mark.get("sha256") != _content_digest(document):

@@ -161,7 +161,7 @@ def read_sweep(path: Path) -> Grid:
         spec = spec.with_(scale=_number(path, "scale", content["scale"]))
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
-        raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
+        raise SpecError(f'{path}: vary is not a table; allowed: a table [vary] of "section.key" = [value, …]')
     repeat = int(_number(path, "repeat", content.get("repeat", 1)))
     return Grid(spec, flatten(vary), repeat, text=text, folder=folder)
 

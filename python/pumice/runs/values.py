@@ -43,7 +43,7 @@ def _plain(key: str, value: Any, depth: int = 0) -> bool | int | float | str | l
         value = value.item()
     if isinstance(value, str) and not is_unicode(value):
         raise SpecError(
-            f"{shown} = '{printable(value)}' is no text: it holds a byte or half a character; allowed: Unicode"
+            f"{shown} = '{printable(value)}' is not a text: it holds a byte or half a character; allowed: Unicode"
         )
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:
         raise SpecError(
@@ -66,10 +66,10 @@ def is_unicode(text: str) -> bool:
 
 
 def check_text(name: str, text: str) -> None:
-    """Refuses a value that is no text, as the engine takes it.
+    """Refuses a value that is not a text, as the engine takes it.
 
     Raises:
         SpecError: it holds a byte that is not UTF-8; `name` begins the message.
     """
     if not is_unicode(text):
-        raise SpecError(f"{name} '{printable(text)}' is no text: it holds a byte that is not UTF-8")
+        raise SpecError(f"{name} '{printable(text)}' is not a text: it holds a byte that is not UTF-8")

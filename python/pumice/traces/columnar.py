@@ -152,7 +152,7 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
     """A program's table as the engine takes it. Warns of columns that nobody named and that tell nothing of a request.
 
     Raises:
-        SpecError: it is no table.
+        SpecError: it is not a table.
         TraceError: there are no rows, or a column is missing or holds what is not allowed; the text names the row,
             counted from 1.
     """
@@ -204,7 +204,7 @@ def as_arrow(requests: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SpecError(f"requests: no table can be made of them: {one_line(error)}") from None
     raise SpecError(
-        f"requests: {type(requests).__name__} is no table; allowed: a table of pandas, polars or Arrow, a structured"
+        f"requests: {type(requests).__name__} is not a table; allowed: a table of pandas, polars or Arrow, a structured"
         " array of numpy, or a dictionary of columns"
     )
 

@@ -23,7 +23,7 @@ def as_trace(requests: Any, columns: str | None, folder: Path | None = None) -> 
     table. The file stays in `folder`, so that runs can be taken up later; without a folder it is removed.
 
     Raises:
-        SpecError: it is no table.
+        SpecError: it is not a table.
         TraceError: there are no rows, or a column is missing or holds what is not allowed.
     """
     if requests is None:

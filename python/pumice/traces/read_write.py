@@ -93,7 +93,7 @@ def write_trace(
         What was written; see `write_workload`.
 
     Raises:
-        SpecError: `requests` is no table, or no format can be told.
+        SpecError: `requests` is not a table, or no format can be told.
         TraceError: a column is missing or holds what is not allowed, or the format cannot hold a request.
         OSError: the file cannot be written.
 

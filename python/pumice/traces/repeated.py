@@ -66,7 +66,7 @@ def most_written(directory: Path, count: int) -> list[Source]:
 
 
 def _source(path: Path) -> Source | None:
-    """A file as a source; None if it is no trace, its clock cannot be replayed or it lacks reads or writes."""
+    """A file as a source; None if it is not a trace, its clock cannot be replayed or it lacks reads or writes."""
     try:
         info = json.loads(_engine.trace_info(path))
     except (SpecError, TraceError):

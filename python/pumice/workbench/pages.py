@@ -94,7 +94,7 @@ class Workbench:
         run, directory = self._logged(query)
         text = query.get("nth", [""])[0]
         if not text.isdecimal():
-            raise SpecError(f"nth = {printable(text)!r} is no number of a request")
+            raise SpecError(f"nth = {printable(text)!r} is not a number of a request")
         found = tail.request(directory, int(text))
         delay = tail.delay(directory, run.document, found)
         parts: list[Part] = [Heading(f"Request {found.nth:,} of {run.name}"), Line(_told(found), "note")]

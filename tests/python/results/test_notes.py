@@ -118,7 +118,7 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
     ),
     "another_calendar": (
         replayed("zero.csv", FROM_ZERO),
-        ("taken for tencent by its content", "pumice trace check", "workload.format"),
+        ("recognised as tencent by its content", "pumice trace check", "workload.format"),
         replayed("dated.csv", DATED),
     ),
     "less_than_a_sector": (
@@ -133,7 +133,7 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
     ),
     "units_assumed": (
         replayed("bare.txt", "0 W 0 4096\n0.5 R 8 8192\n", columns="time=0:s,op=1,offset=2:sectors,size=3"),
-        ("read as bytes", ": size=3; size=3:sectors would count 512 bytes each"),
+        ("read as bytes", ": size=3; size=3:sectors would mean 512 bytes each"),
         replayed("bare.txt", "0 W 0 4096\n0.5 R 8 8192\n", columns="time=0:s,op=1,offset=2:sectors,size=3:bytes"),
     ),
     "spare_kept_free": (
@@ -174,10 +174,10 @@ def test_a_note_is_given_where_there_is_cause_and_only_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"config": {"host": {"read_priority": False}}}, "without host.read_priority = true no read goes before"),
+        ({"config": {"host": {"read_priority": False}}}, "without host.read_priority = true no read overtakes"),
         ({"flash": {"erases": {"block": 0}}}, "nothing was erased"),
         ({"flash": {"reads": {"host": 0}}}, "no host read reached the flash"),
-        ({"wear": {"mean_erase_latency_us": 5e5}}, "came where the rule does not suspend"),
+        ({"wear": {"mean_erase_latency_us": 5e5}}, "came where the rule allows none"),
     ],
 )
 def test_why_suspension_hardly_fired(change: dict[str, Any], why: str) -> None:

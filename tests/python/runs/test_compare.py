@@ -41,7 +41,7 @@ def test_variants_of_one_spec_and_of_several_are_the_same_runs() -> None:
         ((TINY,), "at least two variants"),
         (({"a": TINY},), "at least two variants"),
         (({"a": TINY, "b": TINY}, {"seed": [1, 2]}), "a spec in place of a dictionary of specs"),
-        (({"a": TINY, "b": 3},), "3 is no spec"),
+        (({"a": TINY, "b": 3},), "3 is not a spec"),
         ((TINY, {"ftl.merg": [1, 2]}), "nearest valid key: 'ftl.merge'"),
     ],
 )

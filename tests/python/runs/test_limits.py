@@ -44,7 +44,7 @@ def claiming_head(shape: str, descr: str = "<u4") -> bytes:
         ),
         ({"partial_erase": {"t_us": CIRCLE}}, r"^partial_erase\.t_us: a list inside itself"),
         ({"ftl": LOOP}, r"^ftl\.x\.x\.x.*a section inside itself"),
-        ({"ftl": {"merge": "\udcff"}}, r"^ftl\.merge = '\\xff' is no text"),
+        ({"ftl": {"merge": "\udcff"}}, r"^ftl\.merge = '\\xff' is not a text"),
         ({"ftl": {"\udcff": 1}}, r"^unknown key 'ftl\.\\xff'"),
         ({"ftl": {"merge": b"m-merge"}}, r"^ftl\.merge: no value of a spec is of type bytes"),
         ({"ftl": {"merge": None}}, r"^ftl\.merge: no value of a spec is of type NoneType"),
@@ -58,7 +58,7 @@ def claiming_head(shape: str, descr: str = "<u4") -> bytes:
         ({"seed": float("nan")}, r"^seed = nan is not allowed"),
         ({"seed": True}, r"^seed = true is not allowed"),
         ({"seed": 1j}, r"^seed: no value of a spec is of type complex"),
-        ({"scale": "\x1b"}, r"^scale: .*is no number"),
+        ({"scale": "\x1b"}, r"^scale: .*is not a number"),
         ({"preset": "tini"}, r"^preset = 'tini' does not exist|^preset = \"tini\" does not exist"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -97,12 +97,12 @@ def test_errors_name_where_a_value_came_from(capsys: pytest.CaptureFixture[str])
 
 
 def test_paths_that_are_none() -> None:
-    for trace, text in ((3, "trace: int is no path"), (b"\xff", r"trace: the name '\\xff' is not UTF-8")):
+    for trace, text in ((3, "trace: int is not a path"), (b"\xff", r"trace: the name '\\xff' is not UTF-8")):
         with pytest.raises(SpecError, match=text):
             pumice.run(TINY, trace=trace)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="cannot be written to"):
         pumice.run(TINY, out="a\0b")
-    with pytest.raises(SpecError, match=r"format '\\xff' is no text"):
+    with pytest.raises(SpecError, match=r"format '\\xff' is not a text"):
         pumice.read_trace("x", trace_format="\udcff")
 
 
@@ -248,7 +248,7 @@ def test_array_files_of_other_kinds(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", np.arange(3))
     with pytest.raises(SpecError, match=r"b\.npz: an archive of arrays; expected one array"):
         read_array(tmp_path / "b.npz")
-    with pytest.raises(SpecError, match="/dev/zero: is no file"):
+    with pytest.raises(SpecError, match="/dev/zero: is not a file"):
         read_array(Path("/dev/zero"))
     with pytest.raises(SpecError, match=r"--d: .*no\.npy: no such file"):
         read_array(tmp_path / "no.npy", "--d")

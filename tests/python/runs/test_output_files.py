@@ -52,7 +52,7 @@ def test_a_report_shows_the_wear_map(command: Command, tmp_path: Path) -> None:
     assert command("report", "out").returncode == 0
     assert "<b>Wear map</b>" in (tmp_path / "out" / "report.html").read_text()
     np.save(tmp_path / "out" / FILES["wear_map"], np.zeros(3))
-    assert "is no wear map" in command("report", "out").stderr
+    assert "is not a wear map" in command("report", "out").stderr
 
 
 def test_a_command_log_replays(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_broken_rule_is_status_1_and_damage_status_2(command: Command, tmp_pat
     damaged = {
         "short.bin": (log[:-50], f"byte {len(log) - 88}"),
         "cut.zst": (compressed[: len(compressed) // 2], "(byte "),
-        "other.bin": (b"a,b,c,d,e,f,g,h\n1,2\n", "no command log"),
+        "other.bin": (b"a,b,c,d,e,f,g,h\n1,2\n", "not a command log"),
         "empty.bin": (b"", "ends inside its head"),
     }
     for name, (content, text) in damaged.items():

@@ -158,7 +158,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (["snapshot", "load", "a.snap", "--preset", "tiny"], "and the spec has none"),
         (["snapshot", "load", "no.snap", *FLAGS], "no.snap: cannot be read"),
-        (["snapshot", "info", "text"], "text: is no snapshot; expected format pumice.snapshot/2"),
+        (["snapshot", "info", "text"], "text: is not a snapshot; expected format pumice.snapshot/2"),
         (["snapshot", "info", "changed"], "changed: is cut short or was changed after it was written"),
         (["run", *FLAGS, "--snapshots", "text", "--json"], "warning: text"),
     ],

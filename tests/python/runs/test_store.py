@@ -93,7 +93,7 @@ def changes(document: dict[str, object]) -> dict[str, str]:
     mark = dict(document["stored"])  # type: ignore[call-overload]
     return {
         "was changed after it was stored": json.dumps({**document, "value": 7}),
-        "is no stored result": json.dumps(foreign),
+        "is not a stored result": json.dumps(foreign),
         "is the result of another run": json.dumps({**document, "stored": {**mark, "key": "0" * 32}}),
         "not JSON": '{"value": ',
         "nested": "[" * 100_000 + "]" * 100_000,
@@ -127,7 +127,7 @@ def test_without_a_command_line_python_warns(tmp_path: Path) -> None:
     run_jobs([job(1)], settings(tmp_path))
     (path,) = tmp_path.glob("*.json")
     path.write_text("{}")
-    with pytest.warns(UserWarning, match="is no stored result; job 1 is run again"):
+    with pytest.warns(UserWarning, match="is not a stored result; job 1 is run again"):
         run_jobs([job(1)], settings(tmp_path, resume=True))
 
 
@@ -151,7 +151,7 @@ def test_the_command_says_which_result_it_runs_again(command: Command, tmp_path:
 
 def test_what_is_no_file_is_no_result(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "key.json")
-    with pytest.raises(store.NotTheResult, match="is no file"):
+    with pytest.raises(store.NotTheResult, match="is not a file"):
         Store(tmp_path).get("key")
     assert Store(tmp_path).get("other") is None
 

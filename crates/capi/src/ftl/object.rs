@@ -48,7 +48,7 @@ struct PluginObject {
 /// Loads the translation layer of a shared object. The object stays loaded until the process ends.
 ///
 /// # Errors
-/// One line: there is no such file, it is no shared object or none with a translation layer, one for another version,
+/// One line: there is no such file, it is not a shared object or none with a translation layer, one for another version,
 /// or one that was changed since this process loaded it.
 pub fn load(path: &Path) -> Result<OwnLayer, String> {
     let Loaded { library, sha256, table } = shared_object::load::<CLayer>(path, &INTERFACE)?;

@@ -56,7 +56,7 @@ unsafe impl Sync for SharedObject {}
 /// Loads the policy of a shared object.
 ///
 /// # Errors
-/// One line: there is no such file, it is no shared object or none with a policy, or one for another version.
+/// One line: there is no such file, it is not a shared object or none with a policy, or one for another version.
 pub fn load(path: &Path) -> Result<OwnPolicy, String> {
     let Loaded { library, sha256, table } = shared_object::load::<CPolicy>(path, &INTERFACE)?;
     let object = SharedObject::new(table, sha256, Some(library));

@@ -111,11 +111,11 @@ impl SnapshotFile {
     /// Reads a snapshot and verifies its digest and its seal.
     ///
     /// # Errors
-    /// In words that follow the file's name: it cannot be read, is no snapshot, was changed, or was written by somebody
+    /// In words that follow the file's name: it cannot be read, is not a snapshot, was changed, or was written by somebody
     /// else.
     pub fn read(path: &Path, key: &SealKey) -> Result<SnapshotFile, String> {
         let content = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-        let none = || format!("is no snapshot; expected format {FORMAT}");
+        let none = || format!("is not a snapshot; expected format {FORMAT}");
         let rest =
             content.strip_prefix(FORMAT.as_bytes()).and_then(|rest| rest.strip_prefix(b"\n")).ok_or_else(none)?;
         let changed = || "is cut short or was changed after it was written".to_string();

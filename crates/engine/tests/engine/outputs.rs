@@ -393,7 +393,7 @@ fn t661_damage_is_told_with_its_byte() {
     assert!(error(&log[..inside]).contains(&format!("byte {}", log.len() - 2 * RECORD_BYTES)));
     assert!(error(&log[..10]).contains("inside its head"));
     assert!(error(&log[..head - 1]).contains("inside its head"));
-    assert!(error(b"time,host,disk,kind,offset").contains("no command log"));
+    assert!(error(b"time,host,disk,kind,offset").contains("not a command log"));
     let mut unknown = log.clone();
     unknown[head + 41] = 77;
     assert!(error(&unknown).contains(&format!("record 0 (byte {head}): no record is of kind 77")));

@@ -284,7 +284,7 @@ pub fn cut_as_drawn(sets: &Sets) -> Result<Met, String> {
 /// A number that the environment gives.
 pub fn number_in(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} = {text:?} is no whole number")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} = {text:?} is not a whole number")))
 }
 
 /// Which of the first `step` instants is cut: that in their middle, or the one that `PUMICE_POWER_SEED` chooses.

@@ -342,8 +342,8 @@ fn t937_a_damaged_or_foreign_snapshot_is_refused_in_one_line_and_made_anew() {
     }
     check(&sound[..sound.len() / 2], changed);
     check(&sound[..20], changed);
-    check(b"", "is no snapshot; expected format pumice.snapshot/2");
-    check(b"{}", "is no snapshot; expected format pumice.snapshot/2");
+    check(b"", "is not a snapshot; expected format pumice.snapshot/2");
+    check(b"{}", "is not a snapshot; expected format pumice.snapshot/2");
     std::fs::write(&path, &sound).expect("a writable folder");
     let foreign = Shelf::new("another build".into(), folder.places(ROOM));
     let line = refused(&foreign, &config);

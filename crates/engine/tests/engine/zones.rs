@@ -342,7 +342,7 @@ fn t576_what_zones_cannot_do_is_refused_in_one_line() {
     refused(&[("ftl.zns.unit", "sub-block")], &["needs partial_erase.unit = \"sub-block\"", "found"]);
     refused(&[("ftl.zns.units_per_plane", "16")], &["4 zones", "needs"]);
     refused(&[("ftl.zns.zone_size_kib", "1023")], &["smallest value that works is 1024"]);
-    refused(&[("ftl.zns.zone_size_kib", "1025")], &["no whole number of pages", "4096"]);
+    refused(&[("ftl.zns.zone_size_kib", "1025")], &["not a whole number of pages", "4096"]);
     refused(&[("ftl.over_provisioning", "0.1")], &["8 of 64", "smallest value that works is 0.125"]);
     let scan = ("ftl.recovery", "scan");
     refused(&[scan], &["because 11 of 64 are kept", "the smallest value that works is 0.171875"]);

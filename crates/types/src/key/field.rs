@@ -25,7 +25,7 @@ macro_rules! whole_number_fields {
             fn read(value: Option<&Value>) -> Result<Self, String> {
                 match value {
                     Some(Value::Int(number)) => <$type>::try_from(*number).map_err(|_| "is too large".to_string()),
-                    _ => Err("is no whole number".into()),
+                    _ => Err("is not a whole number".into()),
                 }
             }
 
@@ -44,7 +44,7 @@ impl Field for f64 {
     fn read(value: Option<&Value>) -> Result<Self, String> {
         match value {
             Some(Value::Float(number)) => Ok(*number),
-            _ => Err("is no number".into()),
+            _ => Err("is not a number".into()),
         }
     }
 
@@ -72,7 +72,7 @@ impl Field for String {
     const SHAPE: ValueKind = ValueKind::Text;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
-        value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is no text".into())
+        value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is not a text".into())
     }
 
     fn write(&self) -> Option<Value> {

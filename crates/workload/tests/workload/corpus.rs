@@ -244,7 +244,7 @@ fn w224_flushes_are_requests_and_other_events_without_data_are_counted() {
 
 #[test]
 fn w226_trims_are_dropped_if_the_options_say_so_and_counted_either_way() {
-    // One flush of the first file is no record of its own.
+    // One flush of the first file is not a record of its own.
     for (name, trims, others, within) in [("blkparse-events-good", 1, 6, 1), ("fio-v2-good", 1, 4, 0)] {
         let options = TraceOptions { trims: Trims::Drop, ..TraceOptions::default() };
         let mut workload = open_trace_with(&path(name), &options, &ANYWHERE).expect(name);

@@ -303,7 +303,7 @@ fn check_size(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
     }
     if kib.checked_mul(1024).is_none_or(|bytes| bytes % page_bytes != 0 || bytes / page_bytes > u64::from(u32::MAX)) {
         return Err(format!(
-            "ftl.zns.zone_size_kib = {kib} is no whole number of pages of geometry.page_bytes = {page_bytes} below 2^32"
+            "ftl.zns.zone_size_kib = {kib} is not a whole number of pages of geometry.page_bytes = {page_bytes} below 2^32"
         ));
     }
     Ok(())
