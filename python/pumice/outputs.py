@@ -162,7 +162,7 @@ def refuse_other_file(path: Path, kind: FileKind | None) -> None:
     if not path.is_file() or files.is_written_through(path) or not path.stat().st_size:
         return
     if kind is None or not kind.holds(path):
-        what = f"is there and is no {kind.name} of this tool" if kind is not None else "is there"
+        what = f"is there and is not a {kind.name} of this tool" if kind is not None else "is there"
         raise SpecError(f"{path}: {what}, so it is not overwritten; move it away, or name another file")
 
 
