@@ -166,6 +166,7 @@ const CASES: &[Case] = &[
     ("ftl.zns.zone_planes", ["2", "1"], PAGE, ZNS),
     ("ftl.zns.unit", ["block", "partial-block"], PAGE, ZNS),
     ("ftl.zns.units_per_plane", ["1", "2"], PAGE, ZNS),
+    ("ftl.zns.run_pages", ["1", "2"], PAGE, ZNS),
     ("ftl.zns.zone_size_kib", ["2048", "4096"], PAGE, ZNS),
     ("ftl.zns.mapping", ["fixed", "on-demand"], PAGE, ZNS),
     ("ftl.zns.max_open", ["14", "2"], PAGE, ZNS),

@@ -62,12 +62,14 @@ pub struct PageTimes {
     t_prog: Vec<Time>,
     /// The type of each page of a block; empty if all pages are alike.
     types: Vec<u8>,
+    /// tPROG of each page of a block, if it does not follow from its type; else empty.
+    programs: Vec<Time>,
 }
 
 impl PageTimes {
     /// All pages take the same.
     pub fn alike(t_r: Time, t_prog: Time) -> PageTimes {
-        PageTimes { t_r: vec![t_r], t_prog: vec![t_prog], types: Vec::new() }
+        PageTimes { t_r: vec![t_r], t_prog: vec![t_prog], types: Vec::new(), programs: Vec::new() }
     }
 
     /// Pages of these types, whose times stand in the order of the types.
@@ -76,13 +78,31 @@ impl PageTimes {
         if is_one(&t_r) && is_one(&t_prog) {
             return PageTimes::alike(t_r[0], t_prog[0]);
         }
-        PageTimes { t_r, t_prog, types }
+        PageTimes { t_r, t_prog, types, programs: Vec::new() }
+    }
+
+    /// The same times where one command programs `together` pages of a block, each of `units` mapping units: the last
+    /// takes the time of all.
+    pub fn programmed_together(mut self, pages: u16, [together, units]: [u16; 2]) -> PageTimes {
+        if together == 1 {
+            return self;
+        }
+        let command = together * units;
+        let time_of = |page: u16| {
+            let first = page / command * command;
+            match (page - first) / units + 1 == together {
+                true => (0..together).map(|nth| self.t_prog(first + nth * units)).sum(),
+                false => Time::ZERO,
+            }
+        };
+        self.programs = (0..pages).map(time_of).collect();
+        self
     }
 
     /// Whether pages differ.
     #[inline]
     pub fn differ(&self) -> bool {
-        !self.types.is_empty()
+        !self.types.is_empty() || !self.programs.is_empty()
     }
 
     #[inline]
@@ -99,7 +119,10 @@ impl PageTimes {
     /// Time in which the array programs this page of a block, tPROG.
     #[inline]
     pub fn t_prog(&self, page: u16) -> Time {
-        self.t_prog[self.type_of(page)]
+        match self.programs.get(usize::from(page)) {
+            Some(&own) => own,
+            None => self.t_prog[self.type_of(page)],
+        }
     }
 
     /// Time in which the array reads so many pages, one after the other, from `newest` downwards.
@@ -118,7 +141,8 @@ impl PageTimes {
 
     /// tPROG of a page of which nothing is known: the mean over the pages of a block.
     pub fn mean_t_prog(&self) -> Time {
-        self.mean(&self.t_prog)
+        let all: Time = self.programs.iter().copied().sum();
+        all.0.checked_div(self.programs.len() as u64).map_or_else(|| self.mean(&self.t_prog), Time)
     }
 
     fn mean(&self, times: &[Time]) -> Time {
@@ -186,5 +210,24 @@ mod tests {
         let same = PageTimes::by_type(us(&[70, 70, 70]), us(&[900, 900, 900]), types);
         assert_eq!(same, PageTimes::alike(Time(70_000), Time(900_000)));
         assert_eq!((same.mean_t_prog(), same.t_r_down(7, 2)), (Time(900_000), Time(140_000)));
+    }
+
+    #[test]
+    fn t780_the_last_page_of_a_program_takes_the_time_of_all_its_pages() {
+        let times = |of: [u64; 3]| of.map(|us| Time(us * 1000)).to_vec();
+        let by_type = PageTimes::by_type(times([60, 75, 110]), times([400, 750, 1600]), vec![0, 1, 2, 0, 1, 2]);
+        let programs = |times: &PageTimes| (0..6).map(|page| times.t_prog(page).0 / 1000).collect::<Vec<_>>();
+        let together = by_type.clone().programmed_together(6, [3, 1]);
+        assert_eq!(programs(&together), [0, 0, 2750, 0, 0, 2750]);
+        assert_eq!(together.t_r(1), by_type.t_r(1), "reads are as before");
+        assert_eq!(together.mean_t_prog().0, by_type.mean_t_prog().0);
+        assert_eq!(by_type.clone().programmed_together(6, [1, 1]), by_type);
+        // Pages of two mapping units: what is programmed last is the whole page.
+        let of_units = PageTimes::alike(Time(0), Time(900_000)).programmed_together(8, [2, 2]);
+        assert!(of_units.differ());
+        assert_eq!(
+            (0..8).map(|unit| of_units.t_prog(unit).0 / 1000).collect::<Vec<_>>(),
+            [0, 0, 1800, 1800, 0, 0, 1800, 1800]
+        );
     }
 }

@@ -25,7 +25,7 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
     };
     let mut config = ZnsConfig {
         interface: ZoneInterface::Log,
-        layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1 },
+        layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1, run: 1 },
         units: UnitKind::Blocks,
         mapping: ZoneMapping::Fixed,
         zone_size: 8,

@@ -104,6 +104,7 @@ impl ChipKeys {
     pub fn check(&self) -> Result<(), String> {
         self.geometry.check()?;
         self.check_page_times()?;
+        self.check_program_pages()?;
         self.check_page_types()?;
         self.check_codewords()?;
         self.check_partial_erase()

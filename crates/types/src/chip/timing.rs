@@ -119,6 +119,15 @@ impl ChipKeys {
         Ok(())
     }
 
+    /// Refuses commands that program a part of a block that does not divide it.
+    pub(super) fn check_program_pages(&self) -> Result<(), String> {
+        let (together, pages) = (self.program.pages, self.geometry.pages_per_block);
+        if (pages / self.units.per_page).is_multiple_of(together) {
+            return Ok(());
+        }
+        Err(format!("program.pages = {together} does not divide the pages of a block; allowed: a divisor"))
+    }
+
     /// tR and tPROG of the pages of a block.
     fn page_times(&self, program_factor: f64) -> PageTimes {
         let (timing, geometry) = (&self.timing, &self.geometry);
@@ -129,7 +138,8 @@ impl ChipKeys {
         let units = self.units.per_page;
         let pages = geometry.page_types.types(geometry.bits_per_cell, geometry.pages_per_block / units);
         let types = pages.into_iter().flat_map(|of_page| std::iter::repeat_n(of_page, usize::from(units))).collect();
-        PageTimes::by_type(by_type(&timing.t_r_us, 1.0), by_type(&timing.t_prog_us, program_factor), types)
+        let times = PageTimes::by_type(by_type(&timing.t_r_us, 1.0), by_type(&timing.t_prog_us, program_factor), types);
+        times.programmed_together(geometry.pages_per_block, [self.program.pages, units])
     }
 
     /// The timing table of a device whose blocks have these partial blocks; `program_factor` is what the

@@ -1,4 +1,4 @@
-"""Other mechanisms for the zoned drive: how dies serve reads that wait, and what a reset does."""
+"""Other mechanisms for the zoned drive: how dies serve reads that wait, what a program takes, and what a reset does."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pumice.analysis.plots import Curve, Frame
 from pumice_papers.figures import Drawing, Findings, figure
 from pumice_papers.scoreboard import Finding, trend
 from pumice_papers.studies.drives.held_against import Held, Setting
-from pumice_papers.studies.drives.zn540 import ALONE, KINDS, P99, RATE, settings, simulated
+from pumice_papers.studies.drives.zn540 import ALONE, KINDS, P99, P99_9, RATE, settings, simulated
 
 CHANNELS, PLANES, HOW = "geometry.channels", "geometry.planes_per_die", "timing.plane_reads"
 ERASES, MEASURED = "ftl.zns.reset_erases", "workload.flow.0.kind"
+PAGES, RUN = "program.pages", "ftl.zns.run_pages"
 
 #: Dies of a channel.
 DIES = 2
@@ -28,8 +29,8 @@ AS_THE_DRIVE = (0.75, 1.25)
     paper="drives",
     id="zn540-rivals",
     frame=Frame("ZN540: how dies serve reads that wait", "p99 of reads, µs", x_label="thousand reads a second"),
-    studies=("zn540-rival-reads", "zn540-rival-resets"),
-    rows=("zn540_rival_reads", "zn540_rival_resets"),
+    studies=("zn540-rival-reads", "zn540-rival-writes", "zn540-rival-resets"),
+    rows=("zn540_rival_reads", "zn540_rival_writes", "zn540_rival_resets"),
 )
 def figure_rivals(drawing: Drawing) -> Findings:
     """Rate and p99 over depth for each mechanism of reads; and rates and tails beside resets."""
@@ -46,7 +47,11 @@ def figure_rivals(drawing: Drawing) -> Findings:
     rows = [[in_words(rival), one.setting.at[0], one.column, one.setting.mean(one.column), one.simulated, one.error]
             for rival, held in found.items() for one in held]  # fmt: skip
     drawing.write_csv(["mechanism", "depth", "figure", "drive", "simulated", "error"], rows)
-    return {"zn540_rival_reads": refuted(found), "zn540_rival_resets": resets(drawing)}
+    return {
+        "zn540_rival_reads": refuted(found),
+        "zn540_rival_writes": writes(drawing),
+        "zn540_rival_resets": resets(drawing),
+    }
 
 
 def curve(name: str, rates: Sequence[float], tails: Sequence[float], kind: str = "points") -> Curve:
@@ -78,6 +83,27 @@ def refuted(found: dict[tuple[object, ...], list[Held]]) -> Finding:
     own = outside.get(OWN, 0)
     others = [count for rival, count in outside.items() if rival != OWN]
     return trend([float(own), float(min(others, default=0))], lambda values: values[0] < values[1], note)
+
+
+def writes(drawing: Drawing) -> Finding:
+    """Tails of four and of nine writers over the drive's, by what a program takes; and in words their rates."""
+    drive = {int(one.at[0]): one for one in settings(drawing.experiment) if one.run == "writes"}
+    values, words = [], []
+    for point in drawing.runs.points("zn540-rival-writes", [PAGES, RUN]):
+        tails, rates = [], []
+        for depth in drawing.runs.values("zn540-rival-writes", ALONE):
+            document = drawing.runs.one("zn540-rival-writes", {**point, ALONE: depth})
+            tails.append(simulated(document, KINDS["writes"], P99_9) / drive[depth].mean(P99_9))
+            rates.append(simulated(document, KINDS["writes"], RATE) / drive[depth].mean(RATE))
+        values += tails
+        ratios = ", ".join(f"p99.9 {tail:.2f} at rate {rate:.2f}" for tail, rate in zip(tails, rates, strict=True))
+        words.append(f"{point[PAGES]} pages in runs of {point[RUN]}: {ratios}")
+
+    def only_word_lines(values: list[float]) -> bool:
+        fits = [AS_THE_DRIVE[0] <= value <= AS_THE_DRIVE[1] for value in values]
+        return all(fits[4:6]) and not any(fits[:4]) and not any(fits[6:])
+
+    return trend(values, only_word_lines, "; ".join(words))
 
 
 def resets(drawing: Drawing) -> Finding:

@@ -1,7 +1,7 @@
 //! Where zones lie: which erase units a zone consists of, and in which order its pages lie on them.
 //!
-//! A zone is striped: its pages go to its planes in turn, one page each, and in a plane they fill one erase unit after
-//! the other. Planes are taken in the order channel, chip, die, plane, so that neighbours share as little as possible.
+//! A zone is striped: its pages go to its planes in turn, a run of so many each (one by default), and in a plane they
+//! fill one erase unit after the other. Planes are taken in the order channel, chip, die, plane, so that neighbours share as little as possible.
 //!
 //! The zones of a *row* share their blocks: the same block, or the same few blocks, of each of their planes. A row is
 //! one zone where zones consist of whole blocks, and several where a block has more units than a zone takes.
@@ -20,6 +20,8 @@ pub struct LayoutConfig {
     pub width: u32,
     /// Erase units of each of its planes: a divisor or a multiple of the units of a block.
     pub depth: u32,
+    /// Pages that one of its planes takes before the next does: a divisor of the pages of an erase unit.
+    pub run: u32,
 }
 
 /// One erase unit.
@@ -152,13 +154,17 @@ impl ZoneLayout {
 
     /// Where in a zone the `rank`-th page of its unit at `place` lies.
     pub fn offset_in(&self, place: u32, rank: u32) -> u32 {
-        self.first_page(place) + rank * self.config.width
+        let LayoutConfig { width, run, .. } = self.config;
+        let in_plane = place / width * self.config.units.pages_per_unit() as u32 + rank;
+        in_plane / run * width * run + place % width * run + in_plane % run
     }
 
     /// A page of a zone: its unit among those of its plane, its place in that unit, and the turn of its plane.
     #[inline]
     fn split(&self, offset: u32) -> [u32; 3] {
-        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
+        let LayoutConfig { width, run, .. } = self.config;
+        let (row, in_row) = (offset / (width * run), offset % (width * run));
+        let (nth, turn) = (row * run + in_row % run, in_row / run);
         let per_unit = self.config.units.pages_per_unit() as u32;
         [nth / per_unit, nth % per_unit, turn]
     }
@@ -180,8 +186,16 @@ impl ZoneLayout {
 
     /// The first page of a zone that lies in its unit at `place`.
     pub fn first_page(&self, place: u32) -> u32 {
-        let (width, per_unit) = (self.config.width, self.config.units.pages_per_unit() as u32);
-        place / width * width * per_unit + place % width
+        self.offset_in(place, 0)
+    }
+
+    /// How many of the first `written` pages of a zone lie in its unit at `place`.
+    pub fn pages_before(&self, place: u32, written: u32) -> u32 {
+        let LayoutConfig { width, run, .. } = self.config;
+        let (row, in_row) = (written / (width * run), written % (width * run));
+        let in_plane = row * run + in_row.saturating_sub(place % width * run).min(run);
+        let per_unit = self.config.units.pages_per_unit() as u32;
+        in_plane.saturating_sub(place / width * per_unit).min(per_unit)
     }
 
     /// Pages that the initial fill stores in a row of zones.
@@ -214,8 +228,7 @@ impl ZoneLayout {
         let unit = nth_block * self.config.units.units() as u32 + self.config.units.unit_of(page as u16) as u32;
         let (zone, depth) = (unit / self.config.depth, unit % self.config.depth);
         let rank = u32::from(self.rank[page as usize]);
-        let in_zone = depth * self.config.units.pages_per_unit() as u32 + rank;
-        (zone, in_zone * width + turn)
+        (zone, self.offset_in(depth * width + turn, rank))
     }
 
     /// Which page of a row's fill lies at `offset` of the row's zone `zone`: the inverse of [`ZoneLayout::filled_at`].
@@ -236,7 +249,7 @@ mod tests {
     use super::*;
     use pumice_types::{BlockShape, PbTree, WriteSequence};
 
-    fn layout(units: UnitPages, width: u32, depth: u32) -> ZoneLayout {
+    fn layout(units: UnitPages, width: u32, depth: u32, run: u32) -> ZoneLayout {
         let geometry = Geometry {
             channels: 2,
             chips_per_channel: 1,
@@ -250,7 +263,7 @@ mod tests {
         };
         // The first block of every plane is bad.
         let good = (0..4).map(|plane| (1..6).map(|block| geometry.block(PlaneId(plane), block)).collect());
-        ZoneLayout::new(LayoutConfig { geometry, units, width, depth }, &good.collect::<Vec<_>>())
+        ZoneLayout::new(LayoutConfig { geometry, units, width, depth, run }, &good.collect::<Vec<_>>())
     }
 
     fn units() -> Vec<UnitPages> {
@@ -270,7 +283,8 @@ mod tests {
             let legal = |depth: &u32| {
                 *depth < 5 * per_block && (depth.is_multiple_of(per_block) || per_block.is_multiple_of(*depth))
             };
-            [1, 2, 4, 8].into_iter().filter(legal).map(|depth| layout(units.clone(), width, depth)).collect::<Vec<_>>()
+            let depths = [1, 2, 4, 8].into_iter().filter(legal);
+            depths.flat_map(|depth| [1, 3].map(|run| layout(units.clone(), width, depth, run))).collect::<Vec<_>>()
         })
     }
 
@@ -302,11 +316,25 @@ mod tests {
     #[test]
     fn t561_the_pages_of_a_zone_go_to_its_planes_in_turn() {
         for layout in layouts() {
-            let (geometry, width) = (layout.config.geometry, layout.config.width);
+            let (geometry, width, run) = (layout.config.geometry, layout.config.width, layout.config.run);
             let plane = |offset| geometry.plane_of(layout.page(0, offset).block);
-            let planes: std::collections::BTreeSet<_> = (0..width).map(plane).collect();
+            let planes: std::collections::BTreeSet<_> = (0..width).map(|turn| plane(turn * run)).collect();
             assert_eq!(planes.len() as u32, width);
-            (width..layout.capacity()).for_each(|offset| assert_eq!(plane(offset), plane(offset - width)));
+            let row = width * run;
+            (row..layout.capacity()).for_each(|offset| assert_eq!(plane(offset), plane(offset - row)));
+            (0..layout.capacity()).for_each(|offset| assert_eq!(plane(offset), plane(offset / run * run)));
+        }
+    }
+
+    #[test]
+    fn t569_the_pages_of_a_unit_before_a_write_pointer_are_those_whose_offsets_are_smaller() {
+        for layout in layouts() {
+            for written in 0..=layout.capacity() {
+                for place in 0..layout.units_per_zone() {
+                    let counted = (0..written).filter(|&offset| layout.place_of(offset) == place).count();
+                    assert_eq!(layout.pages_before(place, written), counted as u32);
+                }
+            }
         }
     }
 

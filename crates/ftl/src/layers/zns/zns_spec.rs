@@ -37,6 +37,8 @@ keys! {
             "zns: the erase units of zones; a part of a block needs the partial_erase.unit of its name. block: blocks. partial-block: leaves of partial blocks; each plane keeps a block for leaves that would be disturbed beyond tolerance. sub-block: physical sub-blocks.";
         units_per_plane: u32 = "1", int(1, COUNT_MAX), "erase units", CHOSEN, When::Always,
             "zns: erase units that a zone takes of each of its planes: a divisor or a multiple of those of a block.";
+        run_pages: u32 = "1", int(1, COUNT_MAX), "pages", CHOSEN, When::Always,
+            "zns: pages of a zone that lie next to each other on one plane before the next plane takes its turn: a divisor of the pages of an erase unit. More than 1 needs ftl.recovery = \"off\".";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
             "zns: distance from the start of a zone to that of the next, at least its capacity; the rest cannot be written.";
         mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
@@ -89,6 +91,7 @@ fn layout(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> LayoutConfig
         units: unit_pages(spec, keys),
         width: greatest_common_divisor(keys.zone_planes.unwrap_or(planes), planes),
         depth: keys.units_per_plane,
+        run: keys.run_pages,
     }
 }
 
@@ -274,6 +277,11 @@ fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<
             divisors.join(" | ")
         ));
     }
+    let per_unit = unit_pages(spec, keys).pages_per_unit() as u32;
+    if !per_unit.is_multiple_of(keys.run_pages) {
+        let run = keys.run_pages;
+        return Err(format!("ftl.zns.run_pages = {run} does not divide the {per_unit} pages of an erase unit"));
+    }
     let (depth, per_block, blocks) =
         (keys.units_per_plane, unit_pages(spec, keys).units() as u32, zone_blocks(spec, keys));
     if !depth.is_multiple_of(per_block) && !per_block.is_multiple_of(depth) {
@@ -353,6 +361,10 @@ fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Re
 /// Refuses zones that cannot be found again after a power cut.
 fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
     let recovery = spec.shared.recovery;
+    if recovery != Recovery::Off && keys.run_pages > 1 {
+        let found = keys.run_pages;
+        return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.zns.run_pages = 1, found {found}"));
+    }
     if recovery == Recovery::Off {
         return Ok(());
     }

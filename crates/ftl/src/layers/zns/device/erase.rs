@@ -251,9 +251,7 @@ impl ZonedDevice {
         if self.table.state(zone) == ZoneState::Empty {
             return 0;
         }
-        let (first, written) = (self.layout.first_page(place), self.programmed_until(zone, place));
-        let pages = self.layout.config.units.pages_per_unit() as u32;
-        written.saturating_sub(first).div_ceil(self.layout.config.width).min(pages)
+        self.layout.pages_before(place, self.programmed_until(zone, place))
     }
 
     fn leaves(&self, block: BlockId) -> std::ops::Range<usize> {
