@@ -70,12 +70,7 @@ fn t475_wrong_predictions_cost_reads_and_lines_that_may_miss_save_ram() {
     let (exact_ram, learned_ram) = (count(&exact, "/gc/map/ram_bytes"), count(&learned, "/gc/map/ram_bytes"));
     assert!(learned_ram < exact_ram, "{learned_ram} and {exact_ram} bytes");
     let read = |found: &Value| count(found, "/host/read/latency_us/mean");
-    println!(
-        "gamma 16: {missed} of {looks} reads mispredicted, mean read {:.1} for {:.1} us, map {learned_ram} for {exact_ram} bytes",
-        read(&learned),
-        read(&exact)
-    );
-    assert!(read(&learned) > read(&exact));
+    assert!(read(&learned) > read(&exact), "{} and {} us", read(&learned), read(&exact));
 }
 
 #[test]

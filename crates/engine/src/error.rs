@@ -57,10 +57,8 @@ impl From<Violation> for SimError {
 
 impl From<FtlError> for SimError {
     fn from(error: FtlError) -> SimError {
-        match error {
-            FtlError::WornOut { .. } => SimError::WornOut(error.to_string()),
-            other => SimError::Simulation(other.to_string()),
-        }
+        let text = error.to_string();
+        if matches!(error, FtlError::WornOut { .. }) { SimError::WornOut(text) } else { SimError::Simulation(text) }
     }
 }
 

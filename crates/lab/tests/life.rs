@@ -1,5 +1,7 @@
 //! The life of a device, fast-forwarded and whole.
 
+#![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
+
 use std::time::Instant;
 
 use pumice_config::{Config, SpecSource};

@@ -132,20 +132,24 @@ impl Zones {
     }
 }
 
+/// A small zoned device with settings drawn at random.
+fn drawn_device(random: &mut RandomStream) -> Device {
+    let drawn = DRAWN.iter().map(|(key, values)| (*key, values[random.below(values.len() as u64) as usize]));
+    let fixed =
+        [("ftl.kind", "zns"), ("ftl.zns.interface", "zones"), ("initial.fill", "0.0"), ("run.check", "integrity")];
+    let shape = [("geometry.pages_per_block", "8"), ("partial_erase.max_splits", "0"), ("ftl.zns.zone_planes", "2")];
+    let sets: Vec<_> = drawn.chain(fixed).chain(shape).map(|(key, value)| (key.into(), value.into())).collect();
+    let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+    Device::open(&source).expect("a device")
+}
+
 /// Writes that waited for room in the buffer did not count where a later request opened a zone; they overtook what an erase
 /// held back of their zone. Both ended the device.
 #[test]
 fn a017_zones_answer_as_the_standard_says_whatever_is_under_way() {
     let mut random = RandomStream::new(5, "zones");
     for nth in 0..150 {
-        let drawn = DRAWN.iter().map(|(key, values)| (*key, values[random.below(values.len() as u64) as usize]));
-        let fixed =
-            [("ftl.kind", "zns"), ("ftl.zns.interface", "zones"), ("initial.fill", "0.0"), ("run.check", "integrity")];
-        let shape =
-            [("geometry.pages_per_block", "8"), ("partial_erase.max_splits", "0"), ("ftl.zns.zone_planes", "2")];
-        let sets: Vec<_> = drawn.chain(fixed).chain(shape).map(|(key, value)| (key.into(), value.into())).collect();
-        let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
-        let mut device = Device::open(&source).expect("a device");
+        let mut device = drawn_device(&mut random);
         let before = device.result().expect("a result");
         let of = |path: &str| before.pointer(path).and_then(Value::as_u64).expect("a number") as usize;
         let mut zones = Zones {

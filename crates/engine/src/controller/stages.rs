@@ -194,22 +194,7 @@ impl Controller {
     fn translate(&mut self, access: &PageAccess, oracle: &mut Oracle) -> Result<(), SimError> {
         let lpn = access.lpn;
         match access.kind {
-            RequestKind::Write => {
-                let before = (oracle.version(lpn), oracle.is_trimmed(lpn));
-                let version = oracle.next_version(lpn, access.waits.request());
-                self.number_write();
-                let written = self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan);
-                // Where collection follows a write, the page may be stored before no block is left.
-                let stores = |command: &FlashCommand| command.op == FlashOp::Program && command.lpn == lpn;
-                let is_refused = matches!(written, Err(FtlError::WornOut { .. })) && !oracle.keeps_promises();
-                if is_refused && !self.plan.commands.iter().any(stores) {
-                    oracle.take_back(lpn, before.0, before.1);
-                }
-                written?;
-                if self.rules.gathers {
-                    self.note_gathering(access)?;
-                }
-            }
+            RequestKind::Write => self.store(access, oracle)?,
             RequestKind::Read => {
                 let found = self.ftl.read(lpn, oracle.version(lpn), &mut self.plan);
                 if found {
@@ -237,5 +222,23 @@ impl Controller {
             RequestKind::Flush | RequestKind::Zone(_) => unreachable!("a flush or zone command has no pages"),
         }
         Ok(())
+    }
+
+    /// Adds the commands of a write to the plan.
+    #[inline]
+    fn store(&mut self, access: &PageAccess, oracle: &mut Oracle) -> Result<(), SimError> {
+        let lpn = access.lpn;
+        let before = (oracle.version(lpn), oracle.is_trimmed(lpn));
+        let version = oracle.next_version(lpn, access.waits.request());
+        self.number_write();
+        let written = self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan);
+        // Where collection follows a write, the page may be stored before no block is left.
+        let stores = |command: &FlashCommand| command.op == FlashOp::Program && command.lpn == lpn;
+        let is_refused = matches!(written, Err(FtlError::WornOut { .. })) && !oracle.keeps_promises();
+        if is_refused && !self.plan.commands.iter().any(stores) {
+            oracle.take_back(lpn, before.0, before.1);
+        }
+        written?;
+        if self.rules.gathers { self.note_gathering(access) } else { Ok(()) }
     }
 }

@@ -20,7 +20,7 @@ fn flatten(path: &str, value: &Value, fields: &mut Fields) {
     match value {
         Value::Null => {}
         Value::Object(inner) => {
-            inner.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, fields))
+            inner.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, fields));
         }
         value if value.as_f64() == Some(0.0) => {}
         value => {

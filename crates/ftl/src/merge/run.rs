@@ -70,12 +70,13 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         room: pair.u,
         room_sequence: pair.u_sequence,
         free: pair.u_room.clone(),
+        tree,
     };
     let in_u = |offset: usize| match pair.in_u[offset] {
         NOT_IN_U => None,
         page => Some(PageAddress::new(pair.u, page)),
     };
-    restore(&d, tree, plan, in_u, slots, out);
+    restore(&d, plan, in_u, slots, out);
     out.push(FlashCommand::erase(pair.u));
 }
 
@@ -96,6 +97,8 @@ pub struct RestoredBlock<'a> {
     pub room_sequence: u32,
     /// Pages of it that may still be programmed.
     pub free: Range<u16>,
+    /// Parts of a block.
+    pub tree: PbTree,
 }
 
 /// Restores the planned parts of a D-block: pre-erase of the room if planned, copy-outs, partial erases, copy-backs in
@@ -103,13 +106,12 @@ pub struct RestoredBlock<'a> {
 /// page.
 pub fn restore(
     block: &RestoredBlock,
-    tree: PbTree,
     plan: &MMergePlan,
     outside: impl Fn(usize) -> Option<PageAddress>,
     slots: &mut [u16],
     out: &mut Plan,
 ) {
-    let RestoredBlock { d, d_sequence, room, room_sequence, .. } = *block;
+    let RestoredBlock { d, d_sequence, room, room_sequence, tree, .. } = *block;
     let lpn = |offset: usize| Lpn(block.first_lpn.0 + offset as u32);
     if let Some(pb) = plan.u_pre_erase {
         out.push(FlashCommand::partial_erase(room, pb));

@@ -101,10 +101,8 @@ fn check_end(ssd: &mut Ssd<()>, written: u64) -> Result<(), String> {
 /// A request of a whole page, or a flush, now.
 fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Result<(), String> {
     let page_bytes = config.chip.geometry.page_bytes;
-    let (bytes, offset_bytes) = match kind {
-        RequestKind::Flush => (0, 0),
-        _ => (page_bytes, u64::from(lpn) * u64::from(page_bytes)),
-    };
+    let is_flush = kind == RequestKind::Flush;
+    let (bytes, offset_bytes) = if is_flush { (0, 0) } else { (page_bytes, u64::from(lpn) * u64::from(page_bytes)) };
     let now = ssd.now;
     let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
     ssd.arrive(&request, true, now).map_err(|error| error.to_string())

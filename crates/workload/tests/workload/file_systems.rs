@@ -196,6 +196,5 @@ fn w307_a_saved_document_is_written_over_itself_as_a_whole() {
         again as f64 / files.iter().map(|r| u64::from(r.bytes)).sum::<u64>() as f64
     };
     let [once, four] = [again(1), again(4)];
-    println!("written again: {once:.3} of the bytes, saved four times {four:.3}");
     assert!(once < 0.1 && (0.65..0.85).contains(&four), "{once}, {four}");
 }

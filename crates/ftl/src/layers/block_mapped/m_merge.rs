@@ -149,9 +149,10 @@ impl MMerger {
             room,
             room_sequence: book.sequence(room),
             free: book.next(room)..book.pages(),
+            tree: self.tree,
         };
         let outside = |offset: usize| book.locate(first + offset as u32).filter(|place| place.block != d);
-        restore(&block, self.tree, chosen, outside, &mut self.slots, step.plan);
+        restore(&block, chosen, outside, &mut self.slots, step.plan);
         book.note_restored(logical, d, chosen.restores.iter().map(|&pb| self.tree.page_range(pb)));
         let leaves = self.leaves_of(logical);
         self.disturb[leaves].copy_from_slice(&chosen.disturb_after);
