@@ -4,7 +4,7 @@
 //! [`TranslationLayer`] is the trait of the layers that pumice has itself: `write`, `read`, `locate`, and where it has
 //! them `trim` and `step`. What else a plug-in offers it returns: [`Conduct`] says whether it has steps, [`MemoryUse`] what
 //! its map needs, [`Retirement`] that it retires blocks. [`Offers`] names the rest: [`MapLoads`], [`GatheredUnits`],
-//! [`Streams`], [`Requests`], moves between dies. It is asked for nothing that it does not offer. How many logical
+//! [`Streams`], [`RequestBorders`], moves between dies. It is asked for nothing that it does not offer. How many logical
 //! pages there are, [`PluginLayer::capacity`] says. A plan may hold reads and programs for the host, copies, and erases
 //! of blocks, partial blocks and sub-blocks. A layer that can recover after a power cut has [`PluginLayer::recover`].
 #![forbid(unsafe_code)]
@@ -12,7 +12,7 @@
 pub use pumice_capi::export_ftl;
 pub use pumice_ftl::plugin::{Offers, PluginDevice, PluginLayer, SpareAreas};
 pub use pumice_ftl::{
-    BegunRequest, Conduct, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, Requests, Retirement,
+    BegunRequest, Conduct, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, RequestBorders, Retirement,
     Streams, TranslationLayer,
 };
 pub use pumice_types::key::{ANY, When, float, int};

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
 use pumice_ftl::{
     BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, PluginFault,
-    Requests, Retirement, Streams, TranslationLayer,
+    RequestBorders, Retirement, Streams, TranslationLayer,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind};
 
@@ -305,7 +305,7 @@ impl TranslationLayer for LayerOfC {
         Some(self)
     }
 
-    fn requests(&mut self) -> Option<&mut dyn Requests> {
+    fn requests(&mut self) -> Option<&mut dyn RequestBorders> {
         self.functions.begin_request?;
         Some(self)
     }
@@ -357,7 +357,7 @@ impl GatheredUnits for LayerOfC {
     }
 }
 
-impl Requests for LayerOfC {
+impl RequestBorders for LayerOfC {
     fn begin(&mut self, request: &BegunRequest) {
         let Some(begin) = self.functions.begin_request else { return };
         let BegunRequest { kind, first, pages, stream, now } = *request;

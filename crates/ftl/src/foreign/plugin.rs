@@ -93,7 +93,7 @@ pub struct Offers {
     pub buffers: bool,
     /// It places data by the streams that the host names ([`Streams`](crate::Streams)).
     pub places_streams: bool,
-    /// It hears of requests before their pages ([`Requests`](crate::Requests)).
+    /// It hears of requests before their pages ([`RequestBorders`](crate::RequestBorders)).
     pub hears_requests: bool,
     /// It moves pages from die to die, by a read and a program
     /// ([`FlashCommand::moved`](pumice_types::FlashCommand::moved)).

@@ -25,6 +25,6 @@ pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryC
 pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex, UPointer};
 pub use translation_layer::{
     BegunRequest, Conduct, DurableTrims, Faults, Figures, GatheredUnits, Homes, HostZones, LookAhead, MapLoads,
-    MemoryUse, Merging, OwnCounts, Requests, Retirement, Streams, TranslationLayer, ZoneOperations,
+    MemoryUse, Merging, OwnCounts, RequestBorders, Retirement, Streams, TranslationLayer, ZoneOperations,
 };
 pub use zones::{ResetErases, ZoneCounters, ZoneOperation, ZoneReport};

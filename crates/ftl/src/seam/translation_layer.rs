@@ -113,7 +113,7 @@ pub trait TranslationLayer: Send {
     }
 
     /// Requests of the host, of which the layer hears before their pages come.
-    fn requests(&mut self) -> Option<&mut dyn Requests> {
+    fn requests(&mut self) -> Option<&mut dyn RequestBorders> {
         None
     }
 
@@ -356,7 +356,7 @@ pub struct BegunRequest {
 }
 
 /// Requests of the host. A page comes later than its request where the write buffer holds it.
-pub trait Requests {
+pub trait RequestBorders {
     /// A request begins.
     fn begin(&mut self, request: &BegunRequest);
 }

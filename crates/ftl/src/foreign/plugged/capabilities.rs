@@ -4,7 +4,7 @@ use pumice_types::{Lpn, RequestKind};
 
 use super::Plugged;
 use crate::plan::{FtlError, Plan};
-use crate::seam::{BegunRequest, GatheredUnits, MapLoads, OwnCounts, Requests, Streams};
+use crate::seam::{BegunRequest, GatheredUnits, MapLoads, OwnCounts, RequestBorders, Streams};
 
 impl Streams for Plugged {
     fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
@@ -47,7 +47,7 @@ impl GatheredUnits for Plugged {
     }
 }
 
-impl Requests for Plugged {
+impl RequestBorders for Plugged {
     fn begin(&mut self, request: &BegunRequest) {
         if let Some(requests) = self.layer.requests() {
             self.own.during(|| requests.begin(request));

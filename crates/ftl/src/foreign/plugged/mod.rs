@@ -15,7 +15,7 @@ use super::plugin::{Offers, OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginNam
 use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
 use crate::seam::{
     Conduct, CopiedLayer, Facts, Faults, Figures, GatheredUnits, Layer, LayerParts, LayerSpec, MapLoads, MemoryUse,
-    OwnCounts, Recovery, RecoveryCounts, Reports, Requests, Restart, Retirement, Streams, TranslationLayer,
+    OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, Restart, Retirement, Streams, TranslationLayer,
     whole_share,
 };
 
@@ -479,7 +479,7 @@ impl TranslationLayer for Plugged {
     }
 
     #[inline]
-    fn requests(&mut self) -> Option<&mut dyn Requests> {
+    fn requests(&mut self) -> Option<&mut dyn RequestBorders> {
         if self.offers.hears_requests { Some(self) } else { None }
     }
 
