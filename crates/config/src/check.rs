@@ -6,7 +6,7 @@ use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
     ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
-    WornBlocks,
+    WornBlockRule,
 };
 use pumice_workload::{Trims, WorkloadKeys};
 
@@ -247,7 +247,7 @@ fn check_failing_erases(keys: &EraseKeys) -> Result<(), String> {
 fn check_retirement(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
     check_failing_erases(keys)?;
-    let retires_worn = keys.scheme.has_loops() && keys.worn_blocks != WornBlocks::Used;
+    let retires_worn = keys.scheme.has_loops() && keys.worn_blocks != WornBlockRule::Used;
     let needs = match (keys.max_loops, retires_worn) {
         (MAX_LOOPS, false) => return Ok(()),
         (_, true) => format!("erase.worn_blocks = \"{}\" retires blocks, which needs", keys.worn_blocks),

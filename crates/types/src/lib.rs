@@ -51,7 +51,7 @@ pub use command::{AWAITED_READS, Cause, FlashCommand, FlashOp, JOURNAL, SearchEx
 pub use draw::Draw;
 pub use erase::{
     EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, InitialMemory, RberRequirement, StepKind,
-    WornBlocks,
+    WornBlockRule,
 };
 pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, PlaneOrder, ProgramOrder};

@@ -10,7 +10,7 @@ use std::ops::{Add, Sub};
 use pumice_config::{Check, Config};
 use pumice_ftl::{GcCounters, MapPlace, Recovery, Reports, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
-use pumice_types::{FlashTiming, Geometry, Time, WornBlocks};
+use pumice_types::{FlashTiming, Geometry, Time, WornBlockRule};
 use pumice_workload::Fact;
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,6 @@ use crate::error::SimError;
 use crate::host::Host;
 use crate::metrics::{FlashCounts, PowerFigures, WearMap, interval_log};
 use crate::scheduler::Scheduler;
-use crate::session::EndOfLife;
 use crate::stopping::StoppingReport;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
@@ -64,6 +63,15 @@ impl BusyTimes {
         let pairs = self.dies.iter_mut().zip(&other.dies).chain(self.channels.iter_mut().zip(&other.channels));
         pairs.chain([(&mut self.cores, &other.cores)]).for_each(|(own, &others)| *own = join(*own, others));
     }
+}
+
+/// When a device became read-only, because too many of its blocks were worn out.
+#[derive(Clone, Copy, Debug)]
+pub struct EndOfLife {
+    /// The request that found no block to write to, counted from 1.
+    pub request: u64,
+    /// The time.
+    pub at: Time,
 }
 
 /// A finished run.
@@ -218,7 +226,7 @@ impl Finished<'_> {
 
     /// Whether worn blocks are retired, so that the device may end read-only.
     fn retires_worn_blocks(&self) -> bool {
-        self.chips().eraser.is_some() && self.config.chip.erase.worn_blocks != WornBlocks::Used
+        self.chips().eraser.is_some() && self.config.chip.erase.worn_blocks != WornBlockRule::Used
     }
 
     /// Blocks that chips and controller use no more, those that were bad from the start left out.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pumice_config::{Config, SpecError};
 use pumice_ftl::Recovery;
 use pumice_types::erase::MAX_LOOPS;
-use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time, WornBlocks};
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time, WornBlockRule};
 use pumice_workload::Fact;
 
 use crate::build::build;
@@ -18,7 +18,7 @@ use crate::controller::Controller;
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer};
 use crate::power::{CutFlash, PowerCuts};
-use crate::results::BusyTimes;
+use crate::results::{BusyTimes, EndOfLife};
 use crate::ssd::Ssd;
 
 pub use kept::KeptSession;
@@ -64,15 +64,6 @@ pub(crate) struct SessionCourse {
     aged: u32,
     /// When the device became read-only, if it has.
     end_of_life: Option<EndOfLife>,
-}
-
-/// When a device became read-only, because too many of its blocks were worn out.
-#[derive(Clone, Copy, Debug)]
-pub struct EndOfLife {
-    /// The request that found no block to write to, counted from 1.
-    pub request: u64,
-    /// The time.
-    pub at: Time,
 }
 
 /// A device with its host, from the first request to the result document.
@@ -299,7 +290,7 @@ impl<O: Observer> Session<O> {
     /// Whether the device retires worn blocks, so that it may end read-only.
     pub fn retires_worn_blocks(&self) -> bool {
         let keys = &self.config.chip.erase;
-        keys.scheme.has_loops() && keys.worn_blocks != WornBlocks::Used
+        keys.scheme.has_loops() && keys.worn_blocks != WornBlockRule::Used
     }
 
     /// Notes that the device became read-only with the last request. No other will come.

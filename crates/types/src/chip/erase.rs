@@ -2,7 +2,7 @@
 
 use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use crate::{
-    EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, WornBlocks, keys,
+    EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, WornBlockRule, keys,
 };
 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
@@ -51,7 +51,7 @@ keys! {
             "Whether spare areas also store what the scheme remembers of their block, a byte a page. Off: a power cut loses it. On: lost only for blocks without a page that the recovery reads, and for those under erase.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
-        worn_blocks: WornBlocks = "\"used\"", ANY, "", CHOSEN, LOOPS,
+        worn_blocks: WornBlockRule = "\"used\"", ANY, "", CHOSEN, LOOPS,
             "What becomes of a block beyond rber_requirement. used: nothing; the result then tells of a device that nobody could rely on. retired-by-cycles: it is retired at the P/E cycles at which the mean block has reached the requirement. retired-by-errors: it is retired when the stress of its own erases has brought it there. When no block is left to write to, the device is read-only and the run ends. Retirement needs ftl.kind = \"page\" with whole blocks as erase units.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
             "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";

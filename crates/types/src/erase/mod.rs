@@ -45,7 +45,7 @@ choice! {
 
 choice! {
     /// What becomes of a block beyond `erase.rber_requirement`.
-    pub enum WornBlocks {
+    pub enum WornBlockRule {
         /// It is used on.
         Used = "used",
         /// It is retired at the P/E cycles at which the mean block meets the requirement no more.

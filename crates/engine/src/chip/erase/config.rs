@@ -5,7 +5,7 @@ use pumice_nand::erase::{EraseTruth, EraseTruthConfig};
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase::{Felp, MAX_LOOPS};
 use pumice_types::{
-    EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time, WornBlocks,
+    EraseMode, EraseScheme, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, Time, WornBlockRule,
 };
 
 /// How the blocks of a device are erased.
@@ -30,7 +30,7 @@ pub struct EraseConfig {
     /// Erase loops after which an erase has failed.
     pub max_loops: u8,
     /// What becomes of blocks beyond the requirement.
-    pub worn_blocks: WornBlocks,
+    pub worn_blocks: WornBlockRule,
     /// Seed of the blocks.
     pub seed: u64,
 }
@@ -49,7 +49,7 @@ impl EraseConfig {
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
             timing: EraseTiming::aero(Time(3_600_000)),
             max_loops: MAX_LOOPS,
-            worn_blocks: WornBlocks::Used,
+            worn_blocks: WornBlockRule::Used,
             seed: 1,
         }
     }

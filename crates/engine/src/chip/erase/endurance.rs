@@ -1,6 +1,6 @@
 //! How many P/E cycles a block takes before it is unusable.
 
-use pumice_types::WornBlocks;
+use pumice_types::WornBlockRule;
 
 use super::{EraseConfig, Lifetime};
 
@@ -15,9 +15,9 @@ impl Endurance {
     /// The endurance of a device's blocks; `None` if they are used however worn they are.
     pub fn of(config: &EraseConfig) -> Option<Endurance> {
         let lives = match config.worn_blocks {
-            WornBlocks::Used => return None,
-            WornBlocks::RetiredByCycles => vec![Lifetime::of(config)],
-            WornBlocks::RetiredByErrors => Lifetime::of_blocks(config),
+            WornBlockRule::Used => return None,
+            WornBlockRule::RetiredByCycles => vec![Lifetime::of(config)],
+            WornBlockRule::RetiredByErrors => Lifetime::of_blocks(config),
         };
         let limit = |life: Lifetime| life.pec_at_requirement().map_or(u16::MAX, |pec| pec.min(65_535.0) as u16);
         Some(Endurance { limits: lives.into_iter().map(limit).collect() })

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::Type::{Integer, Number, Text};
 use super::{ResultField, count, fields, ratio};
-use crate::results::Finished;
-use crate::session::EndOfLife;
+use crate::results::{EndOfLife, Finished};
 
 fields! {
     pub const FIELDS:
