@@ -312,7 +312,7 @@ fn check_command_log(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,
-/// and the command log, in which commands of a die do not overlap.
+/// and the command log and the timeline, in which commands of a die do not overlap.
 fn check_plane_reads(config: &Config) -> Result<(), String> {
     let (plane_reads, multi_plane) = (config.chip.timing.plane_reads, config.chip.timing.multi_plane);
     if plane_reads == PlaneReads::Die {
@@ -324,6 +324,7 @@ fn check_plane_reads(config: &Config) -> Result<(), String> {
             (!config.host.read_priority, "host.read_priority = true", "false".into()),
             (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
             (config.output.command_log, "output.command_log = false", "true".into()),
+            (config.output.timeline, "output.timeline = false", "true".into()),
         ],
     )
 }
