@@ -21,7 +21,7 @@ COUNT, NUMBER, TEXT = pa.int64(), pa.float64(), pa.string()
 _TYPES = {"integer": COUNT, "number": NUMBER, "text": TEXT}
 
 #: Parts of the document whose fields differ from run to run, or with the size of the device.
-_WHOLE = ("config", "workload", "flows", "device", "gc.erases_by_merge", "utilisation")
+_WHOLE = ("config", "workload", "flows", "device", "plugin.counts", "gc.erases_by_merge", "utilisation")
 
 
 def _whole(field: Field) -> str | None:
