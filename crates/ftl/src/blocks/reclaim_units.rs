@@ -103,6 +103,11 @@ impl UnitVictims {
         }
     }
 
+    /// Bytes of the columns.
+    pub fn state_bytes(&self) -> u64 {
+        self.lists.state_bytes() + self.empty.as_ref().map_or(0, ClosedBlocks::state_bytes)
+    }
+
     #[inline]
     fn index(&self, UnitId { block, unit }: UnitId) -> u32 {
         block * self.units_per_block as u32 + unit as u32

@@ -13,7 +13,7 @@ const IMMEDIATE: When = When::All(&[TIMED, When::Is("program.suspension", &["imm
 keys! {
     /// `[program]`
     pub struct ProgramKeys in "program" {
-        pages: u16 = "1", int(1, 65_535), "pages", "chosen: the papers program page by page", When::Always,
+        pages_per_command: u16 = "1", int(1, 65_535), "pages", "chosen: the papers program page by page", When::Always,
             "Pages of a block, one after the other, that one command programs: a word line, or that of several planes. All but the last only move to the chip; the last takes the time of all of them. A divisor of geometry.pages_per_block.";
         suspension: ProgramSuspension = "\"off\"", ANY, "", CHOSEN, TIMED,
             "Where host reads suspend a page program, also of a copy (needs host.read_priority = true). pulse: after each program pulse and its verify read. capped: as pulse, until the program was suspended max_suspensions times. immediate: at once; the interrupted pulse begins again.";

@@ -121,11 +121,11 @@ impl ChipKeys {
 
     /// Refuses commands that program a part of a block that does not divide it.
     pub(super) fn check_program_pages(&self) -> Result<(), String> {
-        let (together, pages) = (self.program.pages, self.geometry.pages_per_block);
+        let (together, pages) = (self.program.pages_per_command, self.geometry.pages_per_block);
         if (pages / self.units.per_page).is_multiple_of(together) {
             return Ok(());
         }
-        Err(format!("program.pages = {together} does not divide the pages of a block; allowed: a divisor"))
+        Err(format!("program.pages_per_command = {together} does not divide the pages of a block; allowed: a divisor"))
     }
 
     /// tR and tPROG of the pages of a block.
@@ -139,7 +139,7 @@ impl ChipKeys {
         let pages = geometry.page_types.types(geometry.bits_per_cell, geometry.pages_per_block / units);
         let types = pages.into_iter().flat_map(|of_page| std::iter::repeat_n(of_page, usize::from(units))).collect();
         let times = PageTimes::by_type(by_type(&timing.t_r_us, 1.0), by_type(&timing.t_prog_us, program_factor), types);
-        times.programmed_together(geometry.pages_per_block, [self.program.pages, units])
+        times.programmed_together(geometry.pages_per_block, [self.program.pages_per_command, units])
     }
 
     /// The timing table of a device whose blocks have these partial blocks; `program_factor` is what the

@@ -13,7 +13,7 @@ from pumice_papers.studies.drives.zn540 import ALONE, KINDS, P99, P99_9, RATE, s
 
 CHANNELS, PLANES, HOW = "geometry.channels", "geometry.planes_per_die", "timing.plane_reads"
 ERASES, MEASURED = "ftl.zns.reset_erases", "workload.flow.0.kind"
-PAGES, RUN = "program.pages", "ftl.zns.run_pages"
+PAGES, RUN = "program.pages_per_command", "ftl.zns.run_pages"
 
 #: Dies of a channel.
 DIES = 2

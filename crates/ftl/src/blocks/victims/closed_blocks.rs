@@ -59,6 +59,11 @@ impl ClosedBlocks {
         }
     }
 
+    /// Bytes of the columns.
+    pub fn state_bytes(&self) -> u64 {
+        self.entries.state_bytes() + self.lists.state_bytes() + size_of_val(&self.places[..]) as u64
+    }
+
     /// Adds a block that was just closed, at the plane's time `now`.
     pub fn close(&mut self, block: u32, valid: u16, now: u64) {
         self.places[block as usize] = self.closed.len() as u32;

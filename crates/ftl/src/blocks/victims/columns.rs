@@ -177,6 +177,11 @@ impl PlaneColumns {
         PlaneColumns { rows, lives, oldest, ages, shown_from: *shown_from }
     }
 
+    /// Bytes of what there is of each block.
+    pub fn state_bytes(&self) -> u64 {
+        (size_of_val(&self.rows[..]) + size_of_val(&self.lives[..])) as u64
+    }
+
     /// The blocks.
     #[inline]
     pub fn rows(&self) -> &[BlockRow] {

@@ -431,6 +431,7 @@ impl MemoryUse for PageFtl {
     fn state_bytes(&self) -> u64 {
         self.maps.state_bytes()
             + self.free.state_bytes()
+            + self.planes.iter().map(|plane| plane.victims.state_bytes()).sum::<u64>()
             + self.disturbs.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.log.as_ref().map_or(0, |log| log.state_bytes())
