@@ -31,7 +31,7 @@ def test_a_plug_in_runs_and_the_result_says_which(rust_plugin: Path) -> None:
     spec = BASE.with_(ftl={"kind": "plugin:page-log", "page-log": {"reserve": 3}})
     document = pumice.run(spec, plugins=[rust_plugin]).to_dict()
     plugin = pumice.plugin(rust_plugin)
-    assert document["plugin"] == {"name": "page-log", "sha256": plugin.sha256}
+    assert document["plugin"] == {"name": "page-log", "sha256": plugin.sha256, "counts": None}
     assert document["config"]["ftl"]["page-log"] == {"reserve": 3}
     assert document["gc"]["copied_pages"] > 100
     assert [(key.path, key.default) for key in plugin.keys] == [("ftl.page-log.reserve", 2)]

@@ -43,6 +43,14 @@ def life(
     Raises:
         SpecError: a spec that cannot be used.
         SimulationError: a run that ended in an error.
+
+    Example:
+        >>> import pumice
+        >>> keys = {"kind": "page", "over_provisioning": 0.3}
+        >>> spec = pumice.preset("tiny").with_(ftl=keys, erase={"rber_requirement": 40.0})
+        >>> ispe, aero = (pumice.life(spec, scheme)["end"] for scheme in ("ispe", "aero"))
+        >>> ispe["host_bytes"] < aero["host_bytes"]
+        True
     """
     if scheme is not None:
         spec = spec.with_(erase={"scheme": scheme})
