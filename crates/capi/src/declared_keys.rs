@@ -12,11 +12,11 @@ use crate::ftl::{CKey, CValue};
 /// The most keys of a section.
 const KEYS_MAX: u64 = 256;
 
-/// Whose keys they are.
+/// The owner of keys: a policy or a layer of the user's own.
 pub struct KeyOwner<'a> {
     /// The path of a key in a spec, or why its name is none.
     pub path: &'a dyn Fn(&str) -> Result<&'static str, String>,
-    /// Who says so, as `explain` has it.
+    /// The source that `explain` names.
     pub source: &'a str,
 }
 

@@ -29,9 +29,9 @@ pub enum DeviceError {
     Range {
         /// The request's kind.
         kind: RequestKind,
-        /// Its first byte.
+        /// First byte of the request.
         offset_bytes: u64,
-        /// Its length.
+        /// Length of the request.
         bytes: u32,
         /// Bytes of the device.
         capacity: u64,

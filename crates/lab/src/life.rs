@@ -69,7 +69,7 @@ pub struct LifePoint {
 pub struct Life {
     /// The device when it took its last write.
     pub end: LifePoint,
-    /// Its P/E cycles before the first.
+    /// P/E cycles of the blocks before the first write.
     pub initial_pec: f64,
     /// The P/E cycles at which a block of mean stress meets the requirement no more; `None`: never.
     pub block_pec: Option<f64>,

@@ -81,7 +81,7 @@ impl PageTimes {
         PageTimes { t_r, t_prog, types, programs: Vec::new() }
     }
 
-    /// The same times where one command programs `together` pages of a block, each of `units` mapping units: the last
+    /// Returns the times where one command programs `together` pages of a block, each of `units` mapping units: the last
     /// takes the time of all.
     pub fn programmed_together(mut self, pages: u16, [together, units]: [u16; 2]) -> PageTimes {
         if together == 1 {

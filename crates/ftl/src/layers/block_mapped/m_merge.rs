@@ -19,7 +19,7 @@ use crate::seam::{LayerParts, MergePolicy};
 pub struct Weighed {
     /// Logical block, counted in its plane.
     pub logical: u32,
-    /// Its D-block.
+    /// D-block of the logical block.
     pub d: BlockId,
     /// Block that takes the copy-outs and is erased behind the merge; `None`: a free one, which is erased as well.
     pub room: Option<BlockId>,
