@@ -20,6 +20,7 @@ struct plane {
 struct log {
     struct plane *plane;
     uint32_t planes, blocks_per_plane, pages_per_block, reserve;
+    uint64_t collections;
     uint32_t *page_of; /* of each logical page */
     uint32_t *lpn_of;  /* of each page, while it is valid */
     uint32_t *valid;   /* pages of each block */
@@ -151,6 +152,7 @@ static int collect(struct log *log, uint32_t p, pumice_ftl_plan *plan)
         if (!pumice_ftl_push(plan, pumice_ftl_copy(victim, page % pages, to / pages, to % pages, lpn)))
             return why = "a plan is full", PUMICE_FTL_FAILED;
     }
+    log->collections++;
     log->closed[victim] = 0;
     log->plane[p].free_block[log->plane[p].free_blocks++] = victim;
     return pumice_ftl_push(plan, pumice_ftl_erase(victim)) ? PUMICE_FTL_OK : PUMICE_FTL_FAILED;
@@ -271,6 +273,13 @@ static void *recover(const pumice_ftl_device *device, const pumice_ftl_value *va
     return NULL;
 }
 
+/* What this layer counts for itself: plugin.counts.collections of the result. */
+static int counts(void *state, uint64_t *value)
+{
+    value[0] = ((struct log *)state)->collections;
+    return PUMICE_FTL_OK;
+}
+
 static const char *failure(void *state)
 {
     (void)state;
@@ -283,10 +292,12 @@ const struct pumice_ftl_layer *pumice_ftl(void)
         { .name = "reserve", .default_value = "2", .unit = "blocks a plane", .kind = PUMICE_FTL_WHOLE_NUMBER,
           .text = "Below this many free blocks a plane collects.", .least = 1, .most = 1000 },
     };
+    static const pumice_ftl_counter counter[] = { { .name = "collections", .text = "Blocks that were collected." } };
     static const struct pumice_ftl_layer layer = {
         .version = PUMICE_FTL_VERSION, .size = sizeof(struct pumice_ftl_layer), .name = "page-log-c", .key = keys,
         .keys = 1, .capacity = capacity, .create = create, .destroy = destroy, .write = write, .read = read,
         .locate = locate, .trim = forget, .failure = failure, .recover = recover,
+        .counter = counter, .counters = 1, .counts = counts,
     };
     return &layer;
 }
