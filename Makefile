@@ -124,7 +124,7 @@ docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo site written to out/site/index.html
 
-generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine
+generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the lists of docs/RESULTS.md anew, from the engine
 	$(BIN)/python -m pumice.runs.keys .
 	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
 

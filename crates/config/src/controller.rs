@@ -14,9 +14,9 @@ keys! {
     /// `[controller]`
     pub struct ControllerKeys in "controller" {
         t_request_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
-            "Time that a request takes a core of the controller before the translation layer decides on it. Requests wait for a core in their order. At most cores / (t_request_us + commands a request x t_command_us) requests a second are served.";
+            "Core time of a request before the translation layer sees it; requests wait in order. At most cores / (t_request_us + commands a request x t_command_us) requests a second are served.";
         t_command_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
-            "Time that each flash command takes a core: that of its request; for later stages and background collection, the next free core.";
+            "Core time of each flash command, on the core of its request; for later stages and background collection on the next free one.";
         cores: u32 = "1", int(1, 1024), "cores", CHOSEN, TAKES_TIME,
             "Cores of the controller, each at work for one request at a time.";
     }

@@ -78,7 +78,7 @@ keys! {
         zones: Option<Vec<f64>> = "", float(0.0, 4294967295.0), "zones", "those of range", When::All(&[When::Requests, When::Is("ftl.zns.interface", &["zones"])]),
             "Addresses of the flow as its first zone and the number of its zones, in place of range.";
         mode: Option<FlowMode> = "", ANY, "", "host.mode", TIMED,
-            "open-loop: requests arrive by the flow's clock. closed-loop: queue_depth requests are always outstanding. rate-limited: by the clock, but at most queue_depth are outstanding; later requests arrive when there is room.";
+            "open-loop: requests arrive by the flow's clock. closed-loop: queue_depth requests are always outstanding. rate-limited: by the clock, at most queue_depth outstanding; later requests wait for room.";
         queue_depth: Option<u32> = "", int(1, 65536), "requests", "host.queue_depth x host.queues", BY_DEPTH,
             "Most requests of the flow that are outstanding.";
         priority: Option<FlowPriority> = "", ANY, "", "medium", QUEUES,
@@ -86,7 +86,7 @@ keys! {
         weight: Option<u32> = "", int(1, 256), "requests", "1", QUEUES,
             "Requests that the controller's cores take of this flow before the next one of its priority.";
         stream: Option<u32> = "", int(0, 255), "", "that of its workload", PLACED,
-            "Stream that the writes of the flow name (ftl.handles). initial.age_writes names it too, for pages of the flow's range.";
+            "Stream of the flow's writes (ftl.handles), and of initial.age_writes in its range.";
     }
 }
 

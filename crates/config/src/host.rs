@@ -53,9 +53,9 @@ keys! {
         speedup: f64 = "1.0", float(1e-6, 1e9), "", CHOSEN, OPEN_LOOP,
             "Arrival times are divided by this (open loop).";
         write_buffer_kib: u64 = "0", int(0, BUFFER_KIB_MAX), "KiB", "PEN and the 2006 papers know none", When::Always,
-            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none; else at least one page, rounded down to whole pages.";
+            "DRAM that holds written pages until they are programmed; a write is done when stored there. 0: none; else whole pages, rounded down.";
         flush: FlushPolicy = "\"eager\"", ANY, "", CHOSEN, When::Positive("host.write_buffer_kib"),
-            "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait. ignored: as lru, but flushes and force unit access are acknowledged at once without a program, as by drives that lie.";
+            "When buffered pages are programmed. eager: at once. lru: least recently written first, while the buffer is over three quarters full. ignored: as lru, but flushes and force unit access are acknowledged without a program, as by drives that lie.";
         link_mb_per_s: Option<f64> = "", float(0.001, 1e6), "10^6 bytes/s", "no time on the link", TIMED,
             "Rate of the link to the host in each direction. Absent: it costs no time.";
         overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
@@ -63,6 +63,6 @@ keys! {
         partial_page: PartialPage = "\"rmw\"", ANY, "", "chosen: what a drive with a map entry a page must do", When::Requests,
             "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first.";
         read_priority: bool = "false", ANY, "", CHOSEN, TIMED,
-            "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place.";
+            "Host reads overtake everything on their die that has not started; a blocking merge that has started runs to its end. Reads that search spare areas first keep their place.";
     }
 }

@@ -119,16 +119,16 @@ keys! {
     /// `[power]`
     pub struct PowerKeys in "power" {
         cut_at_s: Vec<f64> = "[]", float(0.0, 1e9), "s", "no cuts", TIMED,
-            "When the power is cut, on the run's clock, in ascending order. Requests in flight fail; the device recovers by ftl.recovery, and the host continues, later by that time.";
+            "When the power is cut, on the run's clock, ascending. Requests in flight fail; the device recovers by ftl.recovery, and the host continues, that much later.";
         cut_at_command: Vec<f64> = "[]", float(1.0, 9e15), "commands", "no cuts", TIMED,
-            "Commands in the middle of which the power is cut, in ascending order, counted from 1 among those that program, copy or erase, in the order in which they begin on the dies, those of a recovery included.";
+            "Commands in the middle of which the power is cut, ascending: numbers from 1 of programs, copies and erases as they begin on the dies, those of a recovery included.";
         cuts: u32 = "0", int(0, 1 << 20), "cuts", "no cuts", TIMED,
-            "Number of random cuts: the seed draws a point of the workload, one of the next 64 commands that program, copy or erase, and a moment in it. Points near each other cut a recovery.";
+            "Random cuts: the seed draws a point of the workload, one of the next 64 programs, copies or erases, and a moment in it. Points near each other cut a recovery.";
         protection: CutProtection = "\"none\"", ANY, "", CHOSEN, RECOVERS,
-            "What the device's own energy completes after a cut. none: nothing. operations: what the dies have begun; queues and buffer are lost. full: all that is queued too, and the write buffer; flushes then wait for nothing. power.hold_up_us is the time for which the energy must last.";
+            "What the device's own energy completes after a cut. none: nothing. operations: what the dies have begun. full: all that is queued too, and the write buffer; flushes then wait for nothing. power.hold_up_us in the result: how long the energy must last.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", TEARS,
-            "What a program, copy or erase under way at a cut leaves. old: as before. new: reads well now and fails later. mixed: fails its code; of a block some pages do. drawn: one of these, by the seed.";
+            "What a program, copy or erase under way at a cut leaves. old: as before. new: reads well now, fails later. mixed: fails its code; of a block some pages do. drawn: one of these, by the seed.";
         failure: PowerFailure = "\"none\"", ANY, "", "Zheng, Tucek, Qin and Lillibridge, FAST'13", When::Always,
-            "What a cut does to stored data (served device and crash lab only). bit-corruption: a bit is wrong, unnoticed, in one of the last eight pages programmed for the host. shorn-writes: of some of these only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one of them lies in the place of another. unserializable-writes: some of them are gone. metadata-corruption: a third of the blocks with data cannot be read. dead-device: one cut in four is the drive's last.";
+            "What a cut does to the last eight pages programmed for the host (served device and crash lab only). bit-corruption: one has a wrong bit, unnoticed. shorn-writes: of some only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one lies in the place of another. unserializable-writes: some are gone. Or to the whole device. metadata-corruption: a third of the blocks with data cannot be read. dead-device: one cut in four is the drive's last.";
     }
 }

@@ -26,11 +26,11 @@ keys! {
         only_flow: Option<u32> = "", int(0, 63), "", "all flows", When::All(&[When::Requests, When::Given(FIRST_KIND)]),
             "Only the flow of this number sends requests, the same as beside the others.";
         until: Option<Until> = "", ANY, "", "every request is run", When::Requests,
-            "End the run as soon as it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency of reads and of writes: \"mean ± X %\", likewise p50, p90, p99, p99.9; +- may stand for ±. X % is half the width of the 95 % confidence interval. If the workload ends before, the run warns. Without a clock only steady works, on write amplification alone.";
+            "End the run when it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency of reads and of writes: \"mean ± X %\", likewise p50, p90, p99, p99.9 (+- for ± too). X % is half the 95 % confidence interval. Without a clock only steady works, on write amplification alone.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,
-            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time determines the order of pages: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
+            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time determines the order of pages: partial writes under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
-            "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
+            "rules: every flash rule, and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page gives status 1.";
     }
 }
 
@@ -42,7 +42,7 @@ keys! {
         request_log: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File request_log.parquet: every measured request with its arrival, completion, kind, offset, bytes and latency. One run with a clock and an output directory.";
         command_log: bool = "false", ANY, "", CHOSEN, When::Requests,
-            "File command_log.bin.zst: every flash command of the run, with the initial state; `pumice verify` replays it into the chip's rules. One run with an output directory.";
+            "File command_log.bin.zst: the initial state and every flash command; `pumice verify` replays it into the chip's rules. One run with an output directory.";
         histograms: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory.";
         wear_map: bool = "false", ANY, "", CHOSEN, When::Requests,
@@ -54,9 +54,9 @@ keys! {
         timeline_length_s: f64 = "0.1", float(1e-6, 1e6), "s", CHOSEN, TIMELINE,
             "Length of the timeline's window.";
         time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Requests,
-            "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
+            "Window of time_series in the result document: requests and latencies by the time of completion.";
         write_series: Option<f64> = "", float(1e-4, 1000.0), "user capacities", "no write series", When::Always,
-            "Host data of a window of write_series in the result document: pages programmed, blocks erased and write amplification while the host writes that much. Works without a clock.";
+            "Window of write_series in the result document, in host data: pages programmed, blocks erased, write amplification. Works without a clock.";
     }
 }
 

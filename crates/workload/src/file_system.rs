@@ -22,7 +22,7 @@ pumice_types::keys! {
         fat_fragmentation: f64 = "0.0", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that static data holds at random places.";
         fat_mixture: Option<Vec<f64>> = "", float(0.0, 1.0), "shares of file bytes", "0.05, 0.10 chosen, 0.09 fitted; see docs/WORKLOADS.md", IS_PC, "What pc writes to its web cache, to documents, and in place; songs and movies are the rest.";
         fat_update_kib: Option<u32> = "", int(4, 1024), "KiB", "64, fitted; see docs/WORKLOADS.md", IS_PC, "Largest update in place of pc: lengths are the multiples of 4 KiB up to it.";
-        fat_saves: u32 = "1", int(1, 1000), "saves", CHOSEN, IS_PC, "How often in a row pc saves a document: the first time as a new file, then over itself as a whole. The share of the bytes stays.";
+        fat_saves: u32 = "1", int(1, 1000), "saves", CHOSEN, IS_PC, "How often in a row pc saves a document: first as a new file, then over itself. The share of the bytes stays.";
     }
 }
 

@@ -1,13 +1,14 @@
 """The fields of a result document, as the engine lists them: one row a field.
 
-Columns of result tables, rows of comparisons and the tables of docs/RESULTS.md all come from here.
-`python -m pumice.results.fields docs/RESULTS.md` writes the page's tables anew.
+Columns of result tables, rows of comparisons and the lists of docs/RESULTS.md all come from here.
+`python -m pumice.results.fields docs/RESULTS.md` writes the page's lists anew.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ from pumice import _engine, files
 #: Kind of value. A "list" is one field, whatever its entries are; a "table" stands for all keys below it.
 Type = Literal["text", "integer", "number", "list", "table"]
 
-#: How the head of a table of fields begins in docs/RESULTS.md. Workloads that alone have the fields
-#: follow after a comma.
-_HEADS = ("| Path |", "| Path, ")
+#: Lines of docs/RESULTS.md: an entry of a list of fields, and what stands above those of one kind of workload.
+_ENTRY = re.compile(r"- `(\w+)[.`]")
+_KIND = re.compile(r"Of (.+):")
 
 
 @dataclass(frozen=True)
@@ -71,57 +72,61 @@ def names_below(path: str) -> tuple[str, ...]:
     return tuple(found.path.removeprefix(lead) for found in fields() if found.path.startswith(lead))
 
 
-def with_tables(page: str) -> str:
-    """The text of docs/RESULTS.md with every table of fields written anew.
+def with_lists(page: str) -> str:
+    """The text of docs/RESULTS.md with every list of fields written anew.
 
-    A table keeps its place. It lists the fields of the sections (first parts of a path) that it
-    listed before, so that only a new section has to be put into the page by hand.
+    A list keeps its place. It holds the fields of the sections (first parts of a path) that it
+    held before, so that only a new section has to be put into the page by hand.
 
     Raises:
-        ValueError: a field has no table in the page.
+        ValueError: a field has no list in the page.
     """
     lines: list[str] = []
-    table: list[str] = []
+    kind = ""
     missing = list(fields())
-    for line in [*page.splitlines(), ""]:
-        if line.startswith("|"):
-            table.append(line)
-            continue
-        if table and table[0].startswith(_HEADS):
-            listed = _listed(table)
+    sections = {one.path.partition(".")[0] for one in missing}
+    for is_list, group in itertools.groupby(page.splitlines(), lambda line: _section(line) in sections):
+        block = list(group)
+        if is_list:
+            held = set(map(_section, block))
+            listed = [one for one in fields() if one.workloads == kind and one.path.partition(".")[0] in held]
             missing = [one for one in missing if one not in listed]
-            table[2:] = _rows(listed)
-        lines += [*table, line]
-        table = []
+            block = _entries(listed)
+        else:
+            above = _KIND.fullmatch(next((line for line in reversed(block) if line), ""))
+            kind = above[1] if above else ""
+        lines += block
     if missing:
-        raise ValueError(f"fields without a table in docs/RESULTS.md: {', '.join(one.path for one in missing)}")
-    return "\n".join(lines)
+        raise ValueError(f"fields without a list in docs/RESULTS.md: {', '.join(one.path for one in missing)}")
+    return "\n".join([*lines, ""])
 
 
-def _listed(table: Sequence[str]) -> list[Field]:
-    """The fields that belong into a table of the page, given as its lines: a head, a rule, then rows."""
-    workloads = table[0].split("|")[1].strip().partition(", ")[2]
-    sections = {row.split("`")[1].partition(".")[0] for row in table[2:]}
-    return [one for one in fields() if one.workloads == workloads and one.path.partition(".")[0] in sections]
+def _section(line: str) -> str:
+    """The first part of the path that an entry of a list begins with; empty for other lines."""
+    entry = _ENTRY.match(line)
+    return entry[1] if entry else ""
 
 
-def _rows(listed: Sequence[Field]) -> list[str]:
-    """The rows of a table. The figures of one latency share a row; "never" is left out, and what is said above too."""
-    rows, above = [], ""
+def _entries(listed: Sequence[Field]) -> list[str]:
+    """The entries of a list. Figures of one latency, and fields of one meaning, share one. The null condition of the
+    list's first field holds for all and is not repeated, nor is that of the entry before."""
+    entries: list[str] = []
+    before = ""
+    whole = "" if listed[0].null_when == "never" else listed[0].null_when
     for _, group in itertools.groupby(listed, _quantity):
         first, *others = group
         parent = first.path.rpartition(".")[0]
         names = f"`{parent}.{{{','.join(map(_name, [first, *others]))}}}`" if others else f"`{first.path}`"
-        is_above = first.null_when in (above, "as above")
-        null = "" if first.null_when == "never" else " ″" if is_above else f" {first.null_when}"
-        above = above if is_above else first.null_when
-        for one in others:
-            if one.null_when != first.null_when and not one.null_when.startswith("as "):
-                null += f"; `.{_name(one)}`: {one.null_when}"
+        null = "" if first.null_when == "never" else first.null_when
+        if entries and whole:
+            for repeated in (whole, f"as `{listed[0].path}`", "as above"):
+                null = null.removeprefix(repeated).removeprefix(";").removeprefix(", or").strip()
+        shown = "same" if null == before else null
+        before = null
         unit = f", {first.unit}" if first.unit else ""
         text = first.text.replace("Mean latency, from an exact sum", "Latency") if others else first.text
-        rows.append(f"| {names}{unit} | {text} |{null} |")
-    return rows
+        entries.append(f"- {names}{unit}: {text}." + (f" *Null: {shown}.*" if null else ""))
+    return entries
 
 
 def _name(one: Field) -> str:
@@ -129,12 +134,12 @@ def _name(one: Field) -> str:
     return one.path.rpartition(".")[2]
 
 
-def _quantity(one: Field) -> str:
-    """What fields of one row have in common: the mean, percentiles and maximum of a latency, else a field alone."""
+def _quantity(one: Field) -> tuple[str, ...]:
+    """What fields of one row have in common: the mean, percentiles and maximum of a latency, or all but the name."""
     parent = one.path.rpartition(".")[0]
-    return parent if parent.endswith("latency_us") else one.path
+    return (parent,) if parent.endswith("latency_us") else (parent, one.unit, one.null_when, one.text)
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        files.write_text(Path(name), with_tables(Path(name).read_text(encoding="utf-8")))
+        files.write_text(Path(name), with_lists(Path(name).read_text(encoding="utf-8")))

@@ -23,11 +23,11 @@ PAGE, SPEC_SCHEMA, SWEEP_SCHEMA = "docs/KEYS.md", "docs/schema/spec.schema.json"
 
 _INTRODUCTION = (
     "# Keys of a spec\n\n"
-    "Every key that a spec can set, section by section, as `pumice explain KEY` shows it; `explain --search WORD` finds"
-    " words. Written by `make generated` from the engine's table of keys; a test compares them.\n\n"
-    "A default comes from the source in italics; one without a source is chosen. A key without a default is absent"
-    " unless it is given; then the words in italics say what holds. `explain` shows upper limits that are left out"
-    " here, because they only guard the arithmetic.\n"
+    "Every key of a spec, as `pumice explain KEY` shows it; `explain --search WORD` finds words. Written by"
+    " `make generated` from the engine's table of keys.\n\n"
+    "Below each meaning stand default, unit, allowed values, and in italics the source of the default; without one it"
+    " is chosen. If there is no default, the key is absent unless given, and the italics say what then holds."
+    " Upper limits that only guard the arithmetic are left out.\n"
 )
 
 #: A range of numbers as the engine words it.
@@ -210,6 +210,8 @@ def _entry(key: Key) -> list[str]:
     allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] and not shows_whole else ""), key.allowed)
     allowed = _UNBOUNDED.sub(r"from \1", allowed)
     choices = re.findall(r'"([^"]+)"', allowed) if "|" in allowed else []
+    if key.allowed == "true or false":
+        allowed = ""
     if choices and all(re.search(rf"(?<![\w-]){re.escape(one)}( \([^)]*\))?:", key.text) for one in choices):
         allowed = ""
     source = "" if key.source == "chosen" else f"*{key.source}*"

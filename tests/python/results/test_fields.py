@@ -15,7 +15,7 @@ from conftest import REPOSITORY, built_c_plugin
 from pumice import _engine
 from pumice.results.comparison import METRICS
 from pumice.results.document import leaves
-from pumice.results.fields import Field, fields, names_below, with_tables
+from pumice.results.fields import Field, fields, names_below, with_lists
 from pumice.results.stored import SECTIONS
 
 PAGE = REPOSITORY / "docs" / "RESULTS.md"
@@ -136,18 +136,18 @@ def test_no_path_is_described_twice() -> None:
     assert len(described) == len(set(described)) > 100
 
 
-def test_the_tables_of_the_page_are_those_of_the_table() -> None:
+def test_the_lists_of_the_page_are_those_of_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert with_tables(page) == page, "run: python -m pumice.results.fields docs/RESULTS.md"
-    torn = page.replace("| `host.iops`,", "| `host.ipos`,", 1)
-    assert with_tables(torn) == page
+    assert with_lists(page) == page, "run: python -m pumice.results.fields docs/RESULTS.md"
+    torn = page.replace("- `host.iops`,", "- `host.ipos`,", 1)
+    assert with_lists(torn) == page
 
 
 def test_a_page_without_a_section_is_refused() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    without = "\n".join(line for line in page.splitlines() if not line.startswith("| `integrity."))
-    with pytest.raises(ValueError, match=r"without a table in docs/RESULTS\.md: integrity\.pages_checked, "):
-        with_tables(without)
+    without = "\n".join(line for line in page.splitlines() if not line.startswith("- `integrity."))
+    with pytest.raises(ValueError, match=r"without a list in docs/RESULTS\.md: integrity\.pages_checked, "):
+        with_lists(without)
 
 
 #: Type in the table → types of a value in Python.

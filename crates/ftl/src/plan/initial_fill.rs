@@ -31,11 +31,11 @@ keys! {
         fill: f64 = "0.95", float(0.0, 1.0), "share", PEN_TABLE_1, When::Always,
             "What is stored before the first request.";
         fill_unit: FillUnit = "\"block\"", ANY, "", CHOSEN, When::IsNot("ftl.kind", &["page", "zns"]),
-            "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. Page-level FTL and zones: always the first pages up to this share.";
+            "block: this share of the logical blocks is full. page: every logical block is full up to this share. Page-level FTL and zones: always the first pages up to this share.";
         age_writes: f64 = "0.0", float(0.0, 1000.0), "user capacities", CHOSEN, When::Always,
             "Writes before the first request, untimed and not counted; aged_by says which.";
         aged_by: AgedBy = "\"pages\"", ANY, "", CHOSEN, When::Positive("initial.age_writes"),
-            "pages: random writes of one page over the workload's footprint. requests: the workload's own writes and trims; those of a generator follow the run's, others come from the start, as often as needed. The state after writes of one page can last when requests write several, above all with ftl.allocation = \"static\".";
+            "pages: random writes of one page over the workload's footprint. requests: the workload's own writes and trims; a generator's follow those of the run, others come from the start, as often as needed. If requests write several pages, a state aged by single pages can last, above all with ftl.allocation = \"static\".";
     }
 }
 

@@ -42,25 +42,25 @@ keys! {
         scheme: EraseScheme = "\"fixed\"", ANY, "", CHOSEN, When::Always,
             "How a whole block is erased." => EraseScheme::EXPLAINED;
         mode: EraseMode = "\"table\"", ANY, "", "chosen: table reproduces", LOOPS,
-            "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all, on which each scheme's rules act.";
+            "table: each scheme has the pulse times measured under it. mechanism: all schemes' rules act on one measured need.";
         initial_pec: u16 = "0", int(0, 65_535), "P/E cycles", CHOSEN, LOOPS_OR_ERRORS,
-            "Program/erase cycles of every block before the run. Pulse times change up to 5000.";
+            "Program/erase cycles of every block before the run. Pulse times grow up to 5000.";
         initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
-            "Whether the controller knows for which blocks cycled before the run a shallow erase does not pay. clear: it tries one on every block once more. learned: it remembers the last erase before the run. The memory of i-ispe is always known.";
+            "What AERO's controller remembers of erases before the run: clear: nothing, so it tries a shallow erase on every block once more. learned: for which blocks one does not pay. i-ispe always remembers.";
         memory_in_spare: bool = "false", ANY, "", CHOSEN, FORGETS,
-            "Whether spare areas also store what the scheme remembers of their block, a byte a page. Off: a power cut loses it. On: lost only for blocks without a page that the recovery reads, and for those under erase.";
+            "Whether spare areas also store the scheme's memory of their block, a byte a page. Off: a power cut loses it. On: lost only for blocks under erase, or without a page that the recovery reads.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         worn_blocks: WornBlockRule = "\"used\"", ANY, "", CHOSEN, LOOPS,
-            "What becomes of a block beyond rber_requirement. used: nothing; the result then tells of a device that nobody could rely on. retired-by-cycles: it is retired at the P/E cycles at which the mean block has reached the requirement. retired-by-errors: it is retired when the stress of its own erases has brought it there. When no block is left to write to, the device is read-only and the run ends. Retirement needs ftl.kind = \"page\" with whole blocks as erase units.";
+            "What becomes of a block beyond rber_requirement. used: it stays in use, unreliable. retired-by-cycles: it is retired at the P/E cycles at which a mean block reaches the requirement. retired-by-errors: when the stress of its own erases has brought it there. Without a block left to write to, the device is read-only and the run ends. Needs ftl.kind = \"page\" with whole blocks as erase units.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
             "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";
         read_retry: bool = "false", ANY, "", CHOSEN, When::Always,
-            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code corrects the rest. Errors depend on the block's wear and, with geometry.layers and geometry.sub_blocks, on the page's place. Off: every read succeeds at once.";
+            "Pages with more bit errors than erase.ecc_bits_per_kib are read again (tR and a transfer) until the code corrects the rest. Errors depend on wear and, with geometry.layers and geometry.sub_blocks, on the page's place.";
         misprediction_rate: f64 = "0.0", float(0.0, 1.0), "", "AERO, ASPLOS'24, section 7.4: none was seen", PREDICTS,
             "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short.";
         max_loops: u8 = "5", int(1, 5), "loops", "AERO, ASPLOS'24, section 3.2", When::Always,
-            "Erase loops, and voltage levels, after which an erase has failed and its block is retired. Five erase every measured block; fewer need ftl.kind = \"page\".";
+            "Erase loops after which an erase has failed and its block is retired. Five erase every measured block; fewer need ftl.kind = \"page\".";
         t_ep_us: f64 = "3500.0", float(0.007, 1e9), "us", AERO_TABLE_2, LOOPS,
             "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured.";
         t_vr_us: f64 = "100.0", ANY_US, "us", "AERO, ASPLOS'24, section 3.2", LOOPS,
@@ -74,9 +74,9 @@ keys! {
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", PREDICTS,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: as in the public simulator of AERO's authors: at once, in 100 us, the whole loop again, but not with less than 700 us of it left, and never the last loop (an oracle under ispe).";
+            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code, as in the simulator of AERO's authors: in 100 us, then the whole loop again; not with less than 700 us of it left, and never in the last loop (an oracle under ispe).";
         suspension_for: SuspensionFor = "\"reads\"", ANY, "", CHOSEN, EVER_SUSPENDED,
-            "What suspends an erase. reads: host reads. reads-and-writes: also page programs of host writes, and their reads of old copies, if they are queued directly behind the erase and do not need its block.";
+            "What suspends an erase. reads: host reads. reads-and-writes: also programs of host writes, and their reads of old copies, that are queued directly behind the erase and do not need its block.";
         suspension_restart: ErasePiece = "\"loop\"", ANY, "", CHOSEN, IMMEDIATE,
             "What begins again under suspension = \"immediate\": the interrupted unit pulse or verify read, or the whole loop.";
         suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
@@ -84,7 +84,7 @@ keys! {
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, INTERRUPTED,
             "Times that one pulse or loop begins again; then it goes on to its end, so every erase ends.";
         protected_loops: u8 = "0", int(0, 255), "loops", CHOSEN, SUSPENDED,
-            "Last loops of an erase that are never suspended; a shallow erase counts as a loop. An oracle under schemes that do not predict pulses: no controller knows before a verify read which loop is the last.";
+            "Last loops of an erase that are never suspended; a shallow erase counts as one. Under schemes that do not predict pulses this is an oracle: a controller learns only from the verify read which loop was the last.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
             "Time from the stop of the erase until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,

@@ -60,11 +60,11 @@ keys! {
         bits_per_cell: u8 = "1", int(1, 5), "pages of a cell", "chosen: the paper's example is SLC, its chip MLC", When::Any(&[When::Given("geometry.layers"), PAGE_TYPES]),
             "Bits, and so pages, of one cell. Matters with layers and sub_blocks, and where pages differ in time (timing.t_r_us, timing.t_prog_us).";
         page_types: PageTypeOrder = "\"one-shot\"", ANY, "", "chosen: charge-trap 3D NAND", PAGE_TYPES,
-            "Order of page types in a block. one-shot: all pages of a word line, then those of the next. interleaved: higher pages come after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", and no geometry.layers.";
+            "Order of page types in a block. one-shot: all pages of a word line, then the next. interleaved: higher pages after lower pages of later word lines, two word lines at a time, as in planar chips; needs partial_erase.unit = \"none\", no geometry.layers.";
         write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", WRITTEN_IN_SEQUENCE,
-            "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks. Zones of sub-blocks (ftl.zns.unit) are written sub-block first in either case.";
+            "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of one in turn; needs layers and sub_blocks. Zones of sub-blocks (ftl.zns.unit) are always written sub-block first.";
         program_order: ProgramOrder = "\"any\"", ANY, "", "chosen: NFTL places by offset", When::Always,
-            "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need).";
+            "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: any erased page may be (unlike real 3D NAND; block-level FTLs need it).";
         bad_blocks_per_plane: u32 = "0", int(0, 1 << 20), "", CHOSEN, When::Always,
             "Blocks of each plane that are bad from the factory, drawn by the seed.";
         capacity_gib: Option<f64> = "", float(1e-6, 1e9), "GiB", "that of the shape", When::Always,

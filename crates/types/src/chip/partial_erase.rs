@@ -39,7 +39,7 @@ keys! {
     /// `[partial_erase]`
     pub struct PartialEraseKeys in "partial_erase" {
         unit: PartialEraseUnit = "\"partial-block\"", ANY, "", "PEN, FAST'18, section 4", When::Always,
-            "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block. sub-block: any set of the physical sub-blocks of a block in one operation of tBERS; needs geometry.layers and geometry.sub_blocks.";
+            "What the chip can erase besides a block. partial-block: its halves, quarters, ... sub-block: any set of its physical sub-blocks in one operation of tBERS; needs geometry.layers and geometry.sub_blocks.";
         max_splits: u8 = "6", int(0, MAX_SPLITS as i64), "", PEN_TABLE_1, PARTIAL_ERASES,
             "L: how often a block is halved. 2^L must divide the pages of a block.";
         t_us: Option<Vec<f64>> = "", float(0.0, 1e9), "us", "PEN, FAST'18, Table 1, by partial-block pages", PARTIAL_ERASES,
@@ -49,7 +49,7 @@ keys! {
         disturb_aware: bool = "true", ANY, "", "PEN, FAST'18, section 5.2.2", DISTURBS,
             "Merges restore leaves, and collection moves data of leaves and sub-blocks, before they are disturbed beyond tolerance.";
         sub_block_disturb: Option<u32> = "", int(1, COUNT_MAX), "programs", "chosen; the effect: GLSVLSI'24, section 5.1", SUB_BLOCKS_APART,
-            "Programs on its word line in other sub-blocks that a programmed page survives; beyond them it reads corrupt. At least (sub_blocks - 1) x bits_per_cell, so that a block can be written once. Absent: any number.";
+            "Programs on its word line in other sub-blocks that a programmed page survives; beyond, it reads corrupt. At least (sub_blocks - 1) x bits_per_cell, so that a block can be written. Absent: any number.";
         wear_limit_w: u32 = "16", int(0, COUNT_MAX), "", PEN_TABLE_1, When::All(&[SPLITS, M_MERGES]),
             "W: M-Merges that a D-block (or a superblock) may take between two full merges.";
     }

@@ -14,9 +14,9 @@ keys! {
     /// `[program]`
     pub struct ProgramKeys in "program" {
         pages_per_command: u16 = "1", int(1, 65_535), "pages", "chosen: the papers program page by page", When::Always,
-            "Pages of a block, one after the other, that one command programs: a word line, or that of several planes. All but the last only move to the chip; the last takes the time of all of them. A divisor of geometry.pages_per_block.";
+            "Consecutive pages of a block that one command programs: a word line, or that of several planes. All but the last only move to the chip; the last takes the time of all. A divisor of geometry.pages_per_block.";
         suspension: ProgramSuspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend a page program, also of a copy (needs host.read_priority = true). pulse: after each program pulse and its verify read. capped: as pulse, until the program was suspended max_suspensions times. immediate: at once; the interrupted pulse begins again.";
+            "Where host reads suspend a page program, also of a copy (needs host.read_priority = true). pulse: after each pulse and its verify read. capped: as pulse, up to max_suspensions times. immediate: at once; the interrupted pulse begins again.";
         pulses: u8 = "10", int(1, 255), "pulses", "chosen: of tens of us each", SUSPENDED,
             "Program pulses of a page, each with its verify read: so many equal parts of tPROG.";
         protected_pulses: u8 = "0", int(0, 255), "pulses", CHOSEN, SUSPENDED,

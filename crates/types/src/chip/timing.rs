@@ -57,9 +57,9 @@ keys! {
     /// `[timing]`
     pub struct TimingKeys in "timing" {
         t_r_us: NumberOrList = "70.0", ANY_US, "us", PEN_TABLE_1, When::Always,
-            "Page read into the die's register, tR: of all pages, or a list of one time for each of the geometry.bits_per_cell page types, the least significant bit first.";
+            "Page read into the die's register, tR: of all pages, or a list with one time for each page type (geometry.bits_per_cell), least significant bit first.";
         t_prog_us: NumberOrList = "900.0", ANY_US, "us", PEN_TABLE_1, When::Always,
-            "Page program, tPROG: of all pages, or a list like timing.t_r_us. An erase scheme that changes it changes every type's alike.";
+            "Page program, tPROG: of all pages, or a list like timing.t_r_us. An erase scheme that changes it changes all types alike.";
         t_bers_us: f64 = "10000.0", ANY_US, "us", PEN_TABLE_1, When::Always,
             "Whole-block erase, tBERS.";
         channel_mb_per_s: f64 = "400.0", float(0.001, 1e6), "10^6 bytes/s", "chosen: PEN prints none", When::Always,
@@ -73,11 +73,11 @@ keys! {
         codeword_bytes: u32 = "4096", int(512, 1 << 20), "bytes", "chosen: codes of 1 to 4 KiB are usual", CODEWORDS,
             "Data bytes of a codeword of the error-correcting code; a divisor of geometry.page_bytes.";
         read_command: ReadCommand = "\"at-once\"", ANY, "", CHOSEN, TIMED,
-            "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries other data. channel: after all earlier transfers, waiting read data included.";
+            "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, even while the channel is busy. channel: after all earlier transfers, waiting read data included.";
         plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
-            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each plane begins its next read when it is idle. batch: when no plane reads any more, the oldest waiting read of each plane begins. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads always take the whole die.";
+            "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each idle plane begins its next read. batch: when no plane reads, the oldest waiting read of each begins. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Which commands of a die run as one, with the array time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands of other planes from anywhere in the queue that may overtake; copies program together with other copies, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
+            "Which commands of a die run as one, for the time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the queue. queue: the oldest with any of other planes that may overtake; copies program together, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
     }
 }
 

@@ -43,10 +43,10 @@ impl Default for TraceOptions {
 pumice_types::keys! {
     /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these three are always read.
     pub struct TraceKeys in "workload" {
-        path: Option<String> = "", ANY, "", "none", When::Requests, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\"). In a spec or sweep file a relative path starts at that file; elsewhere at the current directory.";
+        path: Option<String> = "", ANY, "", "none", When::Requests, "Trace file, plain, gzip, zstd or xz (kind = \"trace\"). In a spec or sweep file a relative path starts at that file.";
         format: Option<TraceFormat> = "", ANY, "", "found by content", When::Requests, "Trace format.";
-        columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Requests, "Columns of a delimited trace, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4,fua=5,stream=6. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 gives the words of reads and writes; fua marks writes with force unit access, stream is the stream of a write (0 to 255).";
-        volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has its own region, in order of first appearance. Else the number or name of the one volume to replay.";
+        columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Requests, "Columns of a delimited trace, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4,fua=5,stream=6. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 names reads and writes; fua marks force unit access, stream is 0 to 255.";
+        volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: a region each, in order of first appearance. Else the number or name of the one to replay.";
         trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
     }
 }

@@ -12,7 +12,7 @@ pumice_types::keys! {
     pub struct TwinKeys in "workload" {
         mean_extent_kib: Option<f64> = "", float(4.0, 1e9), "KiB", "the twin's own, see docs/WORKLOADS.md", IS_TWIN, "Mean length of a twin's write extents, for sensitivity studies.";
         write_extent_read_share: Option<f64> = "", float(0.0, 1.0), "share of read bytes", "the twin's own, see docs/WORKLOADS.md", IS_TWIN, "Read bytes of a twin that go to its write extents, for sensitivity studies.";
-        kind_persistence: f64 = "0.0", float(0.0, 0.9999), "", "chosen: no published figure; 0 mixes kinds in every burst", IS_TWIN, "Chance that a request of a twin has the kind of the one before it, else its kind is drawn. Towards 1 reads and writes come in separate bursts.";
+        kind_persistence: f64 = "0.0", float(0.0, 0.9999), "", "chosen: no published figure; 0 mixes kinds in every burst", IS_TWIN, "Chance that a twin's request has the kind of the one before it, else it is drawn. Towards 1, reads and writes come in separate bursts.";
     }
 }
 

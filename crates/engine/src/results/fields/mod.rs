@@ -1,6 +1,6 @@
 //! The fields of the result document, one row each: path, unit, when it is null, what it means, and its value.
 //!
-//! The document, the tables of docs/RESULTS.md and the names that users may ask for all come from these rows.
+//! The document, the lists of docs/RESULTS.md and the names that users may ask for all come from these rows.
 //! Fields of the workload that depend on its kind are the workload's own (`Workload::facts`).
 
 mod of_collection;

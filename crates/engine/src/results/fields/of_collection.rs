@@ -6,19 +6,29 @@ use serde_json::json;
 use super::Type::{Integer, List, Number};
 use super::{ResultField, count, fields};
 
+/// Meaning of the erases of partial merges.
+const IN_PARTIAL_MERGES: &str = "Erases in partial merges; of partial blocks there are none";
+
+/// Meaning of the erases of switch merges.
+const IN_SWITCH_MERGES: &str = "Erases in switch merges; of partial blocks there are none";
+
+/// Meaning of the erases without a merge.
+const OF_DEAD_BLOCKS: &str =
+    "Erases of U-blocks without valid pages, without a merge; of partial blocks there are none";
+
 fields! {
     pub const FIELDS:
     "gc.invocations", Integer, "", "",
-        "Starts of garbage collection, the sum of `gc.triggers`: merges (NFTL, superblock; under GFTL merges queued), times that a plane ran low and reclaimed (page-level FTL), or plans that collect (plug-in)",
+        "Starts of garbage collection, the sum of `gc.triggers`: merges (GFTL: merges queued), times that a plane ran low and reclaimed (`page`), plans that collect (plug-in)",
         |run| json!(run.gc().triggers());
     "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
-        "Victim blocks of a page-level FTL; blocks erased because their zone was reset, or by a plug-in",
+        "Victim blocks (`page`); blocks erased for a zone reset, or by a plug-in",
         |run| count(run.reports().reclaims_victims, run.gc().reclaimed.block_erases);
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
-        "Writes that reclaimed in their own plan although collection is in steps, or paced",
+        "Writes that had to reclaim themselves although collection is in steps, or paced",
         |run| count(run.config.ftl.page.gc_mode.interrupts_victims(), run.gc().urgent);
     "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `partial-block`",
-        "Partial erases by which parts of blocks were reclaimed",
+        "Partial erases that reclaimed parts of blocks",
         |run| count(run.config.ftl.erase_unit() == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);
     "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `sub-block`",
         "Physical sub-blocks reclaimed apart from their block",
@@ -26,50 +36,50 @@ fields! {
     "gc.merges.full", Integer, "merges", "`ftl.kind` is `page`, `zns` or a plug-in",
         "Full merges, those in place of an M-Merge included",
         |run| count(run.reports().full_merges, run.gc().full.merges);
-    "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
+    "gc.merges.partial", Integer, "merges", "the FTL has no such merges",
         "Partial merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().partial.merges);
-    "gc.merges.switch", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
+    "gc.merges.switch", Integer, "merges", "the FTL has no such merges",
         "Switch merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().switch.merges);
     "gc.merges.m_merge", Integer, "merges", "`ftl.merge` is `block-erase`",
         "M-Merges",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.merges);
-    "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
-        "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); with those of random log blocks (FAST); those done so far, buffer blocks included (GFTL)",
+    "gc.erases_by_merge.full.block", Integer, "commands", "as `gc.merges.full`",
+        "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); random log blocks included (FAST), buffer blocks included and done so far (GFTL)",
         |run| count(run.reports().full_merges, run.gc().full.block_erases);
-    "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
+    "gc.erases_by_merge.full.partial", Integer, "commands", "as `gc.merges.full`",
         "Partial erases in full merges: 0",
         |run| count(run.reports().full_merges, run.gc().full.partial_erases);
-    "gc.erases_by_merge.m_merge.block", Integer, "commands", "`ftl.merge` is `block-erase`: then `gc.erases_by_merge.m_merge` is null",
+    "gc.erases_by_merge.m_merge.block", Integer, "commands", "`ftl.merge` is `block-erase`",
         "Block erases in M-Merges: one each (NFTL), the U-set and borrowed blocks (superblock)",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.block_erases);
-    "gc.erases_by_merge.m_merge.partial", Integer, "commands", "`ftl.merge` is `block-erase`: then `gc.erases_by_merge.m_merge` is null",
+    "gc.erases_by_merge.m_merge.partial", Integer, "commands", "`ftl.merge` is `block-erase`",
         "Partial erases in M-Merges, the pre-erase of U included",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.partial_erases);
     "gc.erases_by_merge.partial.block", Integer, "commands", "as `gc.merges.partial`",
-        "Block erases in partial merges",
+        IN_PARTIAL_MERGES,
         |run| count(run.reports().partial_and_switch_merges, run.gc().partial.block_erases);
     "gc.erases_by_merge.partial.partial", Integer, "commands", "as `gc.merges.partial`",
-        "Partial erases in them: 0",
+        IN_PARTIAL_MERGES,
         |run| count(run.reports().partial_and_switch_merges, run.gc().partial.partial_erases);
     "gc.erases_by_merge.switch.block", Integer, "commands", "as `gc.merges.partial`",
-        "Block erases in switch merges",
+        IN_SWITCH_MERGES,
         |run| count(run.reports().partial_and_switch_merges, run.gc().switch.block_erases);
     "gc.erases_by_merge.switch.partial", Integer, "commands", "as `gc.merges.partial`",
-        "Partial erases in them: 0",
+        IN_SWITCH_MERGES,
         |run| count(run.reports().partial_and_switch_merges, run.gc().switch.partial_erases);
-    "gc.erases_by_merge.dead.block", Integer, "blocks", "as `gc.merges.partial`",
-        "U-blocks without a valid page, erased without a merge",
+    "gc.erases_by_merge.dead.block", Integer, "commands", "as `gc.merges.partial`",
+        OF_DEAD_BLOCKS,
         |run| count(run.reports().partial_and_switch_merges, run.gc().dead.block_erases);
     "gc.erases_by_merge.dead.partial", Integer, "commands", "as `gc.merges.partial`",
-        "Partial erases of them: 0",
+        OF_DEAD_BLOCKS,
         |run| count(run.reports().partial_and_switch_merges, run.gc().dead.partial_erases);
     "gc.triggers.full", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
-        "Merges because the pair's U-block was full; under GFTL also because the write buffer was",
+        "Merges because the U-block (GFTL: or the write buffer) was full",
         |run| count(run.reports().pair_triggers, run.gc().trigger_full);
     "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
-        "Merges because a write needed a block and the plane ran low (for a U-block at or under the threshold, for a D-block at the last free block), no U-block was left, or FAST's sequence ended",
+        "Merges because the plane ran low (for a U-block at or under the threshold, for a D-block at the last free block), no U-block was left, or FAST's sequence ended",
         |run| count(run.reports().pair_triggers, run.gc().trigger_unpaired);
     "gc.triggers.intra", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
         "Merges because a superblock had no room and owned N blocks",
@@ -78,10 +88,10 @@ fields! {
         "Merges because a superblock needed a block and the plane ran low, or no U-block was left",
         |run| count(run.reports().superblock_triggers, run.gc().trigger_inter);
     "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
-        "Times that a plane ran low on free blocks; zones that the host cleaned; plans of a plug-in that collect",
+        "Times that a plane ran low; zones that the host cleaned; plans of a plug-in that collect",
         |run| count(run.reports().reclaims_victims, run.gc().trigger_free_blocks);
     "gc.copied_pages", Integer, "pages", "",
-        "Pages copied, or moved between zones, also by wear levelling; a page that an M-Merge copies out and back counts twice",
+        "Pages copied, or moved between zones, also by wear levelling; out and back in an M-Merge counts twice",
         |run| json!(run.gc().copied_pages);
     "gc.wear_leveling.erases", Integer, "commands", "no static wear levelling",
         "Blocks that static wear levelling moved and erased; not among `gc.reclaimed_blocks`",
@@ -90,7 +100,7 @@ fields! {
         "Pages copied by it",
         |run| count(run.config.ftl.page.wear_leveling.moves_data(), run.gc().moved_pages);
     "gc.time_us.map", Number, "us", "",
-        "Spare areas read for merges and for the map × (tR + spare transfer), and command overheads, over all dies, without waits for the channel",
+        "Spare areas read for merges and map × (tR + spare transfer), and command overheads, over all dies, without waits for the channel",
         |run| json!(run.search_time().as_us());
     "gc.time_us.copy", Number, "us", "",
         "Copies × time of one unhindered copy; pages moved between zones cross the controller",
@@ -99,22 +109,22 @@ fields! {
         "Erases × their times, and interrupted pulses",
         |run| json!(run.erase_time().as_us());
     "gc.victim_fill", List, "merges", "",
-        "Victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is of written pages of the U-block (NFTL, FTLs of 2006), or of valid pages of the victim (page-level FTL), of the zone cleaned, or of the superblock's emptiest block (PEN)",
+        "Victims by share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for 1. Share of written pages of the U-block (NFTL, FTLs of 2006), or of valid pages of the victim (`page`), the zone cleaned, or the superblock's emptiest block (PEN)",
         |run| json!(run.gc().victim_fill);
     "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns`, `superblock-pen` or a plug-in",
-        "Most U-blocks in use at one time, over all planes",
+        "Most U-blocks in use at once, over all planes",
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
     "gc.map.ram_bytes", Integer, "bytes", "",
-        "RAM of the controller's map ([NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md), [page-level FTL](models/page-level.md); a plug-in's own figure, or 0)",
+        "Controller RAM of the map ([NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md), [page level](models/page-level.md); a plug-in's own figure, or 0)",
         |run| json!(run.controller.ftl.layer().memory().map_or(0, |memory| memory.map_ram_bytes()));
     "gc.map.hits", Integer, "", "the map is in RAM",
-        "Look-ups that the map cache answered: one for each page access (`\"cached\"`), or each page accessed or copied and each logical block of a merged superblock (`\"spare\"`)",
+        "Look-ups that the map cache answered: one a page access (`\"cached\"`), or a page accessed or copied and a logical block of a merged superblock (`\"spare\"`)",
         |run| count(run.is_map_behind_cache(), run.gc().map_hits);
     "gc.map.misses", Integer, "", "the map is in RAM",
         "Look-ups that it did not",
         |run| count(run.is_map_behind_cache(), run.gc().map_misses);
     "gc.map.write_backs", Integer, "pages", "`ftl.map_place` is not `cached`",
-        "Translation pages programmed with changed entries, without copies of them",
+        "Translation pages programmed with changed entries, copies excluded",
         |run| count(run.is_map_cached(), run.gc().map_write_backs);
     "gc.map.erases", Integer, "commands", "`ftl.map_place` is not `cached`",
         "Blocks of translation pages erased",

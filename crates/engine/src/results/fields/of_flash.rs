@@ -15,13 +15,13 @@ fields! {
         "Data pages read for host reads",
         |run| json!(run.counts().host_reads);
     "flash.reads.gc", Integer, "pages", "",
-        "Data pages read by copies; each copy is one read and one program. With zones, pages read to be moved, without those still in the controller's buffer",
+        "Data pages read by copies (a copy is a read and a program), or to be moved between zones, without those still in the controller's buffer",
         |run| json!(run.counts().copies + run.counts().moved_reads);
     "flash.reads.spare", Integer, "pages", "",
         "Spare areas read in searches, for the host and for merges",
         |run| json!(run.counts().host_spare_pages + run.counts().gc_spare_pages);
     "flash.reads.map", Integer, "pages", "the map is in RAM",
-        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or single spare areas read for the map (`\"spare\"`; `ftl.u_pointer = \"search\"`)",
+        "Mapping pages read (`ftl.map_place = \"cached\"`), or spare areas (`\"spare\"`; `ftl.u_pointer = \"search\"`)",
         |run| count(run.is_map_in_flash(), run.counts().map_reads + run.counts().map_copies + run.counts().map_spare_pages);
     "flash.reads.rmw", Integer, "pages", "`host.partial_page` is `whole-page`",
         "Reads before a write of part of a page",
@@ -35,8 +35,8 @@ fields! {
     "flash.programs.gc", Integer, "pages", "",
         "Pages programmed by copies, and pages moved between zones",
         |run| json!(run.counts().gc_programs());
-    "flash.programs.map", Integer, "pages", "the map is in RAM, and nothing is written for recovery",
-        "Programs of translation pages (copies included), summaries of blocks, the map and its journal, and trim pages",
+    "flash.programs.map", Integer, "pages", "map in RAM, and nothing written for recovery",
+        "Translation pages programmed (copies included), summaries of blocks, map, journal, trim pages",
         |run| count(run.programs_for_map(), run.counts().all_map_programs());
     "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
         "Pages programmed to fill zones that were finished",
@@ -45,49 +45,49 @@ fields! {
         "Erases of whole blocks",
         |run| json!(run.counts().block_erases);
     "flash.erases.partial", Integer, "commands", "",
-        "Erases of partial blocks, of every size, PB 1 included",
+        "Erases of partial blocks of every size, PB 1 included",
         |run| json!(run.counts().partial_erases_total());
     "flash.erases.sub_block", Integer, "commands", "`partial_erase.unit` is not `sub-block`",
-        "Erases of sets of physical sub-blocks, one an operation",
+        "Erases of sets of physical sub-blocks",
         |run| count(run.config.chip.partial_erase.unit == PartialEraseUnit::SubBlock, run.counts().sub_block_erases);
     "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane = \"off\"`",
         "Commands that used more than one plane of a die",
         |run| multi_plane(run, MultiPlane::Neighbours, run.scheduler().multi_plane().commands);
     "flash.multi_plane_copies", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
-        "Those of them that only copied pages",
+        "Such commands that only copied pages",
         |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies);
     "flash.multi_plane_copies_with_programs", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
-        "Those of them that copied pages and programmed others",
+        "Such commands that copied pages and programmed others",
         |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies_with_programs);
-    "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
-        "Times an erase was suspended, in the whole run",
+    "flash.suspensions", Integer, "", "untimed; `erase.suspension = \"off\"`",
+        "Times an erase was suspended, warm-up included",
         |run| count(is_suspended(run), run.scheduler().suspensions().erases);
-    "flash.erase_restarts", Integer, "", "without a clock; `erase.suspension = \"off\"`",
+    "flash.erase_restarts", Integer, "", "untimed; `erase.suspension = \"off\"`",
         "Erase pulses or loops that began again after a suspension",
         |run| count(is_suspended(run), run.chips().restarts.count);
-    "flash.program_suspensions", Integer, "", "without a clock; `program.suspension = \"off\"`",
-        "Times the program of a page, or of a copy, was suspended, in the whole run",
+    "flash.program_suspensions", Integer, "", "untimed; `program.suspension = \"off\"`",
+        "Times a program, also of a copy, was suspended, warm-up included",
         |run| count(programs_are_suspended(run), run.scheduler().suspensions().programs);
     "flash.read_retries", Integer, "", "`erase.read_retry = false`",
-        "[Retries](models/bit-errors.md#read-retries) of reads with more errors than `erase.ecc_bits_per_kib`",
+        "[Retries](models/bit-errors.md#read-retries) of reads",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
     "flash.units.host", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
-        "Mapping units that the host wrote, in pages that were programmed",
+        "Mapping units of the host in programmed pages",
         |run| count(run.maps_units(), run.counts().units.host);
     "flash.units.gc", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
-        "Mapping units that collection moved, in pages that were programmed",
+        "Mapping units that collection moved",
         |run| count(run.maps_units(), run.counts().units.gc);
     "flash.units.padding", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
-        "Mapping units without data, in pages that were programmed before they were full",
+        "Units without data in pages programmed before they were full",
         |run| count(run.maps_units(), run.counts().units.padding);
     "flash.units.map", Integer, "units", "`ftl.map_unit_bytes` is not smaller than a page",
-        "Mapping units of pages that the layer wrote for itself: its map and its journal, trims, summaries of blocks",
+        "Units of the layer's own pages: map, journal, trims, summaries",
         |run| count(run.maps_units(), run.counts().units.map);
     "write_amplification", Number, "", "no page was programmed for the host",
-        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map` + `flash.programs.padding`) / `flash.programs.host`. By `flash.units` where mapping units are smaller than pages",
+        "(host + gc + map + padding) / host, of `flash.programs`; of `flash.units` where mapping units are smaller than pages",
         |run| ratio(run.counts().stored() as f64, run.counts().host_stored() as f64);
     "write_amplification_bytes", Number, "", "no byte was written",
-        "Bytes of all pages programmed / `host.write.bytes`. Larger than `write_amplification` where requests do not fill their pages",
+        "Bytes of all pages programmed / `host.write.bytes`; larger than `write_amplification` where requests do not fill pages",
         |run| ratio(run.programmed_bytes(), run.host.metrics.write.bytes as f64);
     "wear.aep", Number, "erases/page", "",
         "AEP: mean number of erases that hit a page, over all pages of the device",
@@ -99,27 +99,27 @@ fields! {
         "Most erases that hit one page",
         |run| json!(run.wear().max_erases_per_page);
     "wear.mean_erase_latency_us", Number, "us", "no erases",
-        "Mean time of an erase, block and partial together, without suspensions",
+        "Mean time of an erase, block or partial, without suspensions",
         mean_erase_latency;
-    "wear.loops", List, "", "an erase scheme without loops (`fixed`)",
+    "wear.loops", List, "", "`erase.scheme = \"fixed\"`",
         "Erases by erase loops: five counts, one loop first",
         |run| json!(run.erase_totals().map(|totals| &totals.loops[1..]));
-    "wear.mispredictions", Integer, "", "an erase scheme without loops (`fixed`)",
+    "wear.mispredictions", Integer, "", "`erase.scheme = \"fixed\"`",
         "Pulses predicted from fail bits that were too short",
         |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
-    "wear.retired_blocks", Integer, "", "an erase scheme without loops (`fixed`)",
-        "Blocks retired while measuring: erases failed after `erase.max_loops` loops, or by `pumice ctl fault`",
+    "wear.retired_blocks", Integer, "", "`erase.scheme = \"fixed\"`",
+        "Blocks retired while measuring: their erase failed after `erase.max_loops` loops, or by `pumice ctl fault`",
         |run| json!(retired_blocks(run));
-    "wear.restart_stress", Number, "", "an erase scheme without loops (`fixed`), no erases",
-        "Stress of interrupted pulses over that of all erases; included in the three fields below",
+    "wear.restart_stress", Number, "", "`erase.scheme = \"fixed\"`, no erases",
+        "Stress of interrupted pulses / that of all erases; included in the three fields below",
         |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
-    "wear.m_rber", Number, "bits/KiB", "an erase scheme without loops (`fixed`)",
+    "wear.m_rber", Number, "bits/KiB", "`erase.scheme = \"fixed\"`",
         "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",
         |run| json!(run.life.as_ref().map(|(life, pec)| life.at(*pec).m_rber));
-    "wear.pec_at_ecc", Number, "P/E cycles", "an erase scheme without loops (`fixed`), or it always is",
-        "Cycles up to which M_RBER is at most `erase.ecc_bits_per_kib`: later, some reads need retries",
+    "wear.pec_at_ecc", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it always is",
+        "Cycles up to which M_RBER is at most `erase.ecc_bits_per_kib`; later some reads need retries",
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at(run.config.chip.erase.ecc_bits_per_kib)));
-    "wear.pec_at_requirement", Number, "P/E cycles", "an erase scheme without loops (`fixed`), or it is always met",
+    "wear.pec_at_requirement", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it is always met",
         "Cycles up to which `erase.rber_requirement` is met",
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at_requirement()));
 }

@@ -63,6 +63,10 @@ macro_rules! latencies {
     };
 }
 
+/// Meaning of the parts of write latency that collection causes.
+const OF_COLLECTION: &str =
+    "Waits while the die did this for merges or collection (GFTL: also while it was kept idle for an erase)";
+
 fields! {
     pub const READS:
     "host.read.requests", Integer, "requests", "",
@@ -110,7 +114,7 @@ fields! {
 
 latencies! {
     pub const TRIM_LATENCIES: "host.trim.latency_us", "trims", trim,
-        ". A trim passes link and controller, and waits only for flash commands of a map in flash",
+        ". A trim waits only for a map in flash",
         "";
 }
 
@@ -172,7 +176,7 @@ latencies! {
 fields! {
     pub const REQUESTS:
     "host.iops", Number, "requests/s", "untimed, or no simulated time",
-        "Measured requests / `host.simulated_s`; in an open loop that is not saturated, the workload's rate",
+        "Measured requests / `host.simulated_s`; in an unsaturated open loop the workload's rate",
         |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.simulated());
     "host.service_iops", Number, "requests/s", "untimed, or no such time",
         "Measured requests / time with at least one request outstanding",
@@ -181,43 +185,43 @@ fields! {
         "Bytes read and written / `host.simulated_s`",
         |run| rate(run, mebibytes(run), run.host.metrics.simulated());
     "host.buffer_hits", Integer, "pages", "",
-        "Page accesses answered from the write buffer, or from pages whose program was still queued",
+        "Page accesses answered from the write buffer, or from pages still queued for programming",
         |run| json!(run.counts().buffer_hits);
     "host.simulated_s", Number, "s", "untimed",
         "From the start of measuring to the last completion, arrival or recovery",
         |run| when(run.config.run.timed, || json!(run.host.metrics.simulated().as_s()));
     "write_latency_breakdown_us.transfer", Number, "us", "untimed, or no writes",
-        "The page's own transfer to the die, command overhead included",
+        "The page's transfer to the die, command overhead included",
         |run| part(run, true, run.host.metrics.write_parts.transfer);
     "write_latency_breakdown_us.program", Number, "us", "untimed, or no writes",
-        "The page's own program",
+        "The page's program",
         |run| part(run, true, run.host.metrics.write_parts.program);
     "write_latency_breakdown_us.queue", Number, "us", "untimed, or no writes",
-        "Waiting while the die worked for other host requests, for the channel, and for room in the write buffer",
+        "Waits for other host requests on the die, for the channel, and for room in the write buffer",
         |run| part(run, true, waited(run, Phase::Host));
     "write_latency_breakdown_us.link", Number, "us", "`host.link_mb_per_s` and `host.overhead_us` are not given",
-        "Overhead of the request and its transfer over the link",
+        "The request's overhead and transfer over the link",
         |run| part(run, has_link(run), run.host.metrics.write_parts.link);
     "write_latency_breakdown_us.controller", Number, "us", "`controller.t_request_us` and `controller.t_command_us` are 0",
-        "Waiting for a core of the controller, and its time for the request",
+        "Wait for a controller core, and its time for the request",
         |run| part(run, run.config.controller.takes_time(), run.host.metrics.write_parts.controller);
-    "write_latency_breakdown_us.map", Number, "us", "the map is in RAM, and nothing is written for recovery",
-        "Loading the map's entry, and waiting while the die worked for the map or its recovery",
+    "write_latency_breakdown_us.map", Number, "us", "map in RAM, and nothing written for recovery",
+        "Loading the map's entry, and waits for the map or its recovery on the die",
         |run| part(run, run.is_map_in_flash() || run.programs_for_map(), waited(run, Phase::Map));
     "write_latency_breakdown_us.rmw_read", Number, "us", "`host.partial_page` is `whole-page`",
-        "The page's own read of the old copy before a partial write",
+        "Read of the old copy before a partial write",
         |run| part(run, run.config.host.partial_page == PartialPage::Rmw, run.host.metrics.write_parts.rmw_read);
     "write_latency_breakdown_us.gc_spare_read", Number, "us", "untimed, or no writes",
-        "Waiting while the die searched spare areas for merges",
+        OF_COLLECTION,
         |run| part(run, true, waited(run, Phase::GcSpareRead));
     "write_latency_breakdown_us.gc_read", Number, "us", "untimed, or no writes",
-        "Waiting while the die read pages for copies",
+        OF_COLLECTION,
         |run| part(run, true, waited(run, Phase::GcRead));
     "write_latency_breakdown_us.gc_write", Number, "us", "untimed, or no writes",
-        "Waiting while the die programmed pages for copies",
+        OF_COLLECTION,
         |run| part(run, true, waited(run, Phase::GcWrite));
     "write_latency_breakdown_us.gc_erase", Number, "us", "untimed, or no writes",
-        "Waiting while the die erased, or was kept idle for an erase (GFTL)",
+        OF_COLLECTION,
         |run| part(run, true, waited(run, Phase::GcErase));
 }
 

@@ -8,20 +8,20 @@ use crate::results::{EndOfLife, Finished};
 
 fields! {
     pub const FIELDS:
-    "life.state", Text, "", "`erase.worn_blocks = \"used\"`, or an erase scheme without loops (`fixed`)",
-        "`in-use`, or `read-only`: a write found no block, because worn blocks are retired, and the run ended with it",
+    "life.state", Text, "", "`erase.worn_blocks = \"used\"`, or `erase.scheme = \"fixed\"`",
+        "`in-use`, or `read-only`: a write found no block, and the run ended",
         |run| match run.retires_worn_blocks() {
             true => json!(if run.end_of_life.is_some() { "read-only" } else { "in-use" }),
             false => Value::Null,
         };
     "life.worn_blocks", Integer, "blocks", "as `life.state`",
-        "Blocks retired in the whole run, ageing and warm-up included",
+        "Blocks retired, ageing and warm-up included",
         |run| count(run.retires_worn_blocks(), run.blocks_retired());
     "life.spare_left", Number, "share of raw", "as `life.state`",
-        "Pages of the blocks that are still good, less the logical pages, as a share of all pages: over-provisioning that is left",
+        "Over-provisioning left: pages of good blocks, less the logical pages, as a share of all pages",
         spare_left;
     "life.end_request", Integer, "", "`life.state` is not `read-only`",
-        "Number of the request that found no block, from 1 and with the warm-up",
+        "Number of the request that found no block, from 1, warm-up included",
         |run| of_end(run, |end| json!(end.request));
     "life.end_s", Number, "s", "`life.state` is not `read-only`; without a clock",
         "When it came",

@@ -9,7 +9,7 @@ use super::{Finished, ResultField, fields, when};
 fields! {
     pub const FIELDS:
     "placement.host_bytes", Integer, "bytes", "`ftl.handles` is absent: then `placement` is null",
-        "Host bytes programmed (HBMW of an endurance group); with a write buffer fewer than were written",
+        "Host bytes programmed (HBMW); with a write buffer fewer than written",
         |run| bytes(run, run.counts().host_stored());
     "placement.media_bytes", Integer, "bytes", "as above",
         "All bytes programmed (MBMW)",
@@ -21,7 +21,7 @@ fields! {
         "List, one entry a handle",
         |run| when(count(run) > 0, || Value::Array((0..count(run)).map(|handle| entry(run, handle)).collect()));
     "placement.collected_bytes", Integer, "bytes", "as above",
-        "Bytes copied out of blocks that collection filled with data of several handles",
+        "Bytes copied out of blocks that collection filled from several handles",
         |run| bytes(run, run.gc().placed[COLLECTED].copied);
 }
 

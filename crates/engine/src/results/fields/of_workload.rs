@@ -24,15 +24,15 @@ fact_fields! {
     "generators", "workload.request_sizes", Text, "bytes", "absent but for mixed sizes",
         "Sizes and their shares, `size:share,…`";
     "generators", "workload.read_fraction", Number, "share", "",
-        "Chance that a request is a read";
+        "Chance that a request is of this kind";
     "generators", "workload.trim_fraction", Number, "share", "",
-        "Chance that a request is a trim";
+        "Chance that a request is of this kind";
     "generators", "workload.flush_every", Integer, "requests", "absent without flushes",
         "Requests between two flushes";
     "generators", "workload.fua_fraction", Number, "share", "absent without such writes",
         "Chance that a write has force unit access";
     "generators", "workload.footprint", Number, "share of user capacity", "",
-        "Part of the address space that is used, from its start";
+        "Part of the address space used, from its start";
     "generators", "workload.footprint_bytes", Integer, "bytes", "",
         "The same in bytes, rounded down to whole requests";
     "generators", "workload.arrival", Text, "", "",
@@ -52,7 +52,7 @@ fact_fields! {
     "file systems", "workload.cluster_bytes", Integer, "bytes", "",
         "Size of a cluster";
     "file systems", "workload.pages_written_2k", Integer, "pages of 2 KiB", "",
-        "Pages that the requests wrote, counted each time; with `run.until` of up to 24 requests more";
+        "Pages written, counted each time; with `run.until` of up to 24 requests more";
     "file systems", "workload.published_pages_written_2k", Integer, "pages of 2 KiB", "",
         "The paper's number, before scaling";
     "file systems", "workload.fat_flush_kib", Integer, "KiB", "",
@@ -64,7 +64,7 @@ fact_fields! {
     "file systems", "workload.seed", Integer, "", "",
         "Seed of the workload's streams";
     "twins", "workload.twin", Text, "", "",
-        "Name of the trace that the twin stands in for";
+        "Trace that the twin stands in for";
     "twins", "workload.source", Text, "", "",
         "Where its figures come from";
     "twins", "workload.scale", Number, "", "",
@@ -78,35 +78,35 @@ fact_fields! {
     "twins", "workload.mean_extent_kib", Number, "KiB", "",
         "Mean length of a write extent";
     "twins", "workload.extent_sigma", Number, "", "",
-        "Standard deviation of the logarithm of the extents' lengths";
+        "Standard deviation of the logarithm of extent lengths";
     "twins", "workload.write_extents", Integer, "", "",
         "Number of write extents drawn";
     "twins", "workload.write_extent_read_share", Number, "share of read bytes", "",
         "Reads that go to write extents";
     "twins", "workload.kind_persistence", Number, "", "",
-        "Probability that a request has the kind of the previous request";
+        "Chance that a request has the kind of the one before";
     "twins", "workload.granule_bytes", Integer, "bytes", "",
         "Every offset and size is a multiple of this";
     "twins", "workload.interarrival_cv", Number, "", "",
         "Coefficient of variation of the inter-arrival times";
     "twins", "workload.published_read_requests", Number, "requests", "",
-        "Published reads, unscaled";
+        "Published figure of the trace, unscaled";
     "twins", "workload.published_write_requests", Number, "requests", "",
-        "Published writes, unscaled";
+        "Published figure of the trace, unscaled";
     "twins", "workload.published_read_gib", Number, "GiB", "",
-        "Published bytes read, unscaled";
+        "Published figure of the trace, unscaled";
     "twins", "workload.published_write_gib", Number, "GiB", "",
-        "Published bytes written, unscaled";
+        "Published figure of the trace, unscaled";
     "twins", "workload.published_read_coverage_gib", Number, "GiB", "twins of AERO's Table 3: not published",
-        "Published distinct bytes read, unscaled";
+        "Published distinct bytes, unscaled";
     "twins", "workload.published_write_coverage_gib", Number, "GiB", "twins of AERO's Table 3: not published",
-        "Published distinct bytes written, unscaled";
+        "Published distinct bytes, unscaled";
     "traces", "workload.path", Text, "", "",
         "The file, as given";
     "traces", "workload.format", Text, "", "",
         "The format's name, see [WORKLOADS.md](WORKLOADS.md); or `parquet`, `arrow` or `table`";
     "traces", "workload.columns", Text, "", "absent where the format has fixed columns",
-        "The columns, as in `workload.columns`: of delimited text, Parquet, Arrow and tables";
+        "As in `workload.columns`: of delimited text, Parquet, Arrow and tables";
     "traces", "workload.compression", Text, "", "",
         "`none`, `gzip`, `zstd` or `xz`";
     "traces", "workload.volume", Text, "", "",
@@ -114,7 +114,7 @@ fact_fields! {
     "traces", "workload.volumes", Text, "", "",
         "`overlay`, `separate` or the one volume replayed";
     "traces", "workload.volumes_seen", Integer, "", "",
-        "Distinct volumes in the part of the file that was read";
+        "Distinct volumes in what was read";
     "traces", "workload.sha256", Text, "", "absent if the file was not read to its end",
-        "SHA-256 of the file's bytes; of a table in memory, of its requests as text";
+        "SHA-256 of the file; of a table in memory, of its requests as text";
 }

@@ -9,6 +9,9 @@ use super::{ResultField, fields, ratio, when};
 use crate::metrics::KindMetrics;
 use crate::results::Finished;
 
+/// Meaning of the counts of zones by state.
+const IN_STATE: &str = "Zones in this state at the end: opened implicitly by a write or explicitly by a command; closed ones are active but not open";
+
 fields! {
     pub const FIELDS:
     "zones.count", Integer, "zones", "`ftl.kind` is not `zns`: then `zones` is null",
@@ -18,52 +21,52 @@ fields! {
         "Pages of a zone that can be written",
         |run| of_zones(run, |zones| json!(zones.capacity));
     "zones.size_pages", Integer, "pages", "as `zones.count`",
-        "Pages from the start of a zone to that of the next",
+        "Pages between the starts of two zones",
         |run| of_zones(run, |zones| json!(zones.size));
     "zones.states.empty", Integer, "zones", "as `zones.count`",
-        "Zones that are empty",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[0]));
     "zones.states.implicitly_opened", Integer, "zones", "as `zones.count`",
-        "Zones opened by a write",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[1]));
     "zones.states.explicitly_opened", Integer, "zones", "as `zones.count`",
-        "Zones opened by a command",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[2]));
     "zones.states.closed", Integer, "zones", "as `zones.count`",
-        "Zones that are active but not open",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[3]));
     "zones.states.full", Integer, "zones", "as `zones.count`",
-        "Zones that take no more writes",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[4]));
     "zones.states.read_only", Integer, "zones", "as `zones.count`",
-        "Zones that can only be read",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[5]));
     "zones.states.offline", Integer, "zones", "as `zones.count`",
-        "Zones that can neither be read nor written",
+        IN_STATE,
         |run| of_zones(run, |zones| json!(zones.states[6]));
     "zones.opened", Integer, "zones", "as `zones.count`",
-        "Empty zones to which the host began to write",
+        "Empty zones that the host began to write",
         |run| of_zones(run, |zones| json!(zones.counters.opened));
     "zones.closed_by_controller", Integer, "zones", "as `zones.count`",
-        "Implicitly opened zones that the controller closed to open others",
+        "Implicitly opened zones closed to open others",
         |run| of_zones(run, |zones| json!(zones.counters.closed_by_controller));
     "zones.resets", Integer, "commands", "as `zones.count`",
         "Reset Zone commands",
         |run| of_zones(run, |zones| json!(zones.counters.resets));
     "zones.finishes", Integer, "commands", "as `zones.count`",
-        "Finish Zone commands for zones that were not full",
+        "Finish Zone commands for zones not full",
         |run| of_zones(run, |zones| json!(zones.counters.finishes));
     "zones.unwritten_pages", Integer, "pages", "as `zones.count`",
-        "Pages of finished zones that the host had not written",
+        "Pages of finished zones never written by the host",
         |run| of_zones(run, |zones| json!(zones.counters.unwritten_pages));
     "zones.refused_requests", Integer, "requests", "`ftl.zns.interface` is not `zones`",
-        "Requests that a zone refused, counted nowhere else",
+        "Requests that a zone refused, counted only here",
         |run| refused(run, |refused| json!(refused.iter().sum::<u64>()));
     "zones.errors", List, "", "`ftl.zns.interface` is not `zones`",
-        "List, one entry a status of refused requests: `error` as in the standard, and `requests`",
+        "For each status of refusals: `error` as in the standard, and `requests`",
         |run| refused(run, errors);
-    "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no reset that erases at once",
-        "Time from a Reset Zone that erases at once until its last erase has ended",
+    "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no such reset",
+        "From a Reset Zone that erases at once to the end of its last erase",
         |run| time(run, &run.controller.zone_times.reset, |times| json!(times.mean_us()));
     "zones.reset_latency_us.p99", Number, "us", "as `zones.reset_latency_us.mean`",
         "99th percentile of the same",
@@ -71,8 +74,8 @@ fields! {
     "zones.reset_latency_us.max", Number, "us", "as `zones.reset_latency_us.mean`",
         "The longest",
         |run| time(run, &run.controller.zone_times.reset, |times| json!(times.latency_max.as_us()));
-    "zones.finish_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no finish that programs",
-        "Time from a Finish Zone until the last page that it fills is programmed",
+    "zones.finish_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no such finish",
+        "From a Finish Zone to the end of its last program",
         |run| time(run, &run.controller.zone_times.finish, |times| json!(times.mean_us()));
     "zones.finish_latency_us.p99", Number, "us", "as `zones.finish_latency_us.mean`",
         "99th percentile of the same",
@@ -81,22 +84,22 @@ fields! {
         "The longest",
         |run| time(run, &run.controller.zone_times.finish, |times| json!(times.latency_max.as_us()));
     "zones.erased_when_idle", Integer, "erase units", "as `zones.count`",
-        "Erase units of zones that were reset, erased on idle dies",
+        "Erase units of reset zones, erased on idle dies",
         |run| of_zones(run, |zones| json!(zones.counters.erased_when_idle));
     "zones.urgent_cleanings", Integer, "zones", "as `zones.count`",
-        "Zones that the host cleaned to the end before a write, for want of empty ones",
+        "Zones cleaned to the end before a write, for want of empty ones",
         |run| of_zones(run, |zones| json!(zones.counters.urgent));
     "zones.moved_pages", Integer, "pages", "as `zones.count`",
-        "Pages that the host moved from one zone to another",
+        "Pages that the host moved between zones",
         |run| of_zones(run, |zones| json!(zones.counters.moved_pages));
     "zones.relocated_pages", Integer, "pages", "as `zones.count`",
-        "Pages that the device moved to save them from disturb",
+        "Pages moved by the device to save them from disturb",
         |run| of_zones(run, |zones| json!(zones.counters.relocated_pages));
     "zones.write_amplification.host", Number, "", "as `zones.count`, or no page was written",
-        "Pages that the host writes to zones, moves included / pages of its users",
+        "Pages written to zones, moves included / pages of users",
         |run| of_zones(run, |zones| ratio(written(zones), zones.counters.user_pages as f64));
     "zones.write_amplification.device", Number, "", "as `zones.count`, or no page was written",
-        "Pages that the device programs / pages that the host writes to zones",
+        "Pages programmed / pages written to zones",
         |run| of_zones(run, |zones| ratio(run.counts().programs() as f64, written(zones)));
 }
 

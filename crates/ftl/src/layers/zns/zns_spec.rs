@@ -30,7 +30,7 @@ keys! {
     /// Keys of zones alone.
     pub struct ZnsKeys in "ftl.zns" {
         interface: ZoneInterface = "\"log\"", ANY, "", CHOSEN, When::Always,
-            "zns: the addresses of requests. log: those of a log that the host keeps on the zones, so that every workload runs. zones: those of the zones, laid end to end without gaps: the host writes each from its start, appends, finishes and resets; refusals are counted.";
+            "zns: the addresses of requests. log: of a log that the host keeps on the zones, so that every workload runs. zones: of the zones, end to end without gaps: the host writes each from its start, appends, finishes and resets; refusals are counted.";
         zone_planes: Option<u32> = "", int(1, COUNT_MAX), "planes", "all planes of the device", When::Always,
             "zns: planes that a zone is striped over, a divisor of the device's; at a scale, the largest number that also divides the planes left.";
         unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
@@ -38,19 +38,19 @@ keys! {
         units_per_plane: u32 = "1", int(1, COUNT_MAX), "erase units", CHOSEN, When::Always,
             "zns: erase units that a zone takes of each of its planes: a divisor or a multiple of those of a block.";
         run_pages: u32 = "1", int(1, COUNT_MAX), "pages", CHOSEN, When::Always,
-            "zns: pages of a zone that lie next to each other on one plane before the next plane takes its turn: a divisor of the pages of an erase unit. More than 1 needs ftl.recovery = \"off\".";
+            "zns: pages of a zone on one plane before the next plane's turn, a divisor of an erase unit's pages. More than 1 needs ftl.recovery = \"off\".";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
             "zns: distance from the start of a zone to that of the next, at least its capacity; the rest cannot be written.";
         mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
-            "zns: the erase units of a zone. fixed: always the same. on-demand: the least recently used ones of each plane, taken when the zone is first written; units that are blank at a finish go back (SilentZNS, with finish = \"pad-units\").";
+            "zns: the erase units of a zone. fixed: always the same. on-demand: the least recently used ones of each plane, taken at the zone's first write; those blank at a finish go back (SilentZNS, with finish = \"pad-units\").";
         max_open: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
-            "zns: most zones open at once (maximum open resources), at most max_active. The controller closes an implicitly opened zone to open another.";
+            "zns: most zones open at once (maximum open resources), at most max_active. The controller closes implicitly opened zones to open others.";
         max_active: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
             "zns: most zones open or closed at once (maximum active resources).";
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
             "zns: when the units of a reset zone are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, the rest when the zone is next written.";
         reset_erases: ResetErases = "\"together\"", ANY, "", CHOSEN, OF_ZONES,
-            "zns: the order of a reset's erases, with reset = \"at-once\". together: on all dies at once. in-turn: one die after the other. alone: in turn, and meanwhile no page of the write buffer begins to be programmed.";
+            "zns: order of a reset's erases, with reset = \"at-once\". together: on all dies. in-turn: one die after the other. alone: in turn, and meanwhile no program of the write buffer begins.";
         finish_depth: Option<u32> = "", int(1, COUNT_MAX), "pages", "all pages at once", OF_ZONES,
             "zns: pages that a finish programs at one time, so that writes come between.";
         finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
@@ -58,11 +58,11 @@ keys! {
         finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
             "zns: what the device programs when a zone is finished early. pad: all unwritten pages. pad-units: those of erase units that hold something. leave: none.";
         streams: u32 = "2", int(1, STREAMS_MAX), "zones", CHOSEN, OF_LOG,
-            "zns: streams of the host's log, each with a zone of its own, at most max_active. Users write to the first; cleaning moves data to the next stream, so that data of one age lies together.";
+            "zns: streams of the host's log, each on a zone of its own, at most max_active. Users write to the first; cleaning moves data on to the next, so that data of one age lies together.";
         cleaning: ZoneVictim = "\"greedy\"", ANY, "", CHOSEN, OF_LOG,
             "zns: which full zone the host cleans. greedy: the one with the fewest valid pages. cost-benefit: the one with the largest (1 - u) * age / (1 + u), u the share of valid pages.";
         pace: CleaningPace = "\"paced\"", ANY, "", CHOSEN, OF_LOG,
-            "zns: how fast the host cleans once few zones are empty (ftl.gc_free_threshold). paced: with each page written, as many pages as win room for one. whole-zone: a whole zone before the page.";
+            "zns: how fast the host cleans once few zones are empty (ftl.gc_free_threshold). paced: with each page written, enough to win room for one. whole-zone: a whole zone before the page.";
     }
 }
 

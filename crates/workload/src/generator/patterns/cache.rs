@@ -32,7 +32,7 @@ pumice_types::keys! {
     /// What a cache reads of `[workload]`.
     pub struct CacheKeys in "workload" {
         small_space: f64 = "0.04", float(0.0, 1.0), "share of the footprint", CACHELIB, IS_CACHE, "Part of the footprint that holds small objects (kind = \"cache\").";
-        small_share: f64 = "0.8", float(0.0, 1.0), "share of requests", CACHELIB, IS_CACHE, "Requests that write small objects (kind = \"cache\"); without space for one sort of objects all go to the other.";
+        small_share: f64 = "0.8", float(0.0, 1.0), "share of requests", CACHELIB, IS_CACHE, "Requests that write small objects (kind = \"cache\"); without space for one sort, all go to the other.";
         small_theta: f64 = "0.0", float(0.0, 10.0), "", "chosen: buckets are hashed", IS_CACHE, "Exponent of Zipf's law among the buckets of small objects (kind = \"cache\"); 0 is uniform.";
     }
 }

@@ -24,7 +24,7 @@ keys! {
     /// Keys of the superblock FTL of 2006 alone.
     pub struct Superblock2006Keys in "ftl.superblock" {
         valid_blocks: ValidBlocks = "\"copy\"", ANY, "", "EMSOFT'06, section 4.3, as it is written", When::Always,
-            "superblock-2006: D-blocks without an invalid page, in a full merge of more than two blocks. copy: copied like the others, before the U-block. keep: they stay.";
+            "superblock-2006: D-blocks without an invalid page, in a full merge of more than two blocks. copy: copied like others, before the U-block. keep: they stay.";
     }
 }
 

@@ -70,41 +70,41 @@ keys! {
     /// Keys of the page-level FTL alone.
     pub struct PageKeys in "ftl" {
         map_unit_bytes: Option<u32> = "", int(512, 1 << 20), "bytes", "none: geometry.page_bytes, as the papers map", When::Always,
-            "page: bytes of one map entry, a divisor of geometry.page_bytes. Smaller units gather in an open page until it is full or forced out; drives map 4096 bytes whatever their pages.";
+            "page: bytes of one map entry, a divisor of geometry.page_bytes. Units gather in an open page until it is full or forced out. Drives map 4096 bytes.";
         open_page_us: f64 = "5000.0", ANY_US, "us", "chosen: long beside the time between two writes of a busy host, short beside its flushes", When::All(&[TIMED, When::Given("ftl.map_unit_bytes")]),
-            "page: an open page that has held a unit of the host for this long is programmed, with padding.";
+            "page: an open page that has held host data for this long is programmed, with padding.";
         gc_stop_threshold: Option<f64> = "", float(0.0, 1.0), "share of a plane's blocks", "the start threshold", When::Always,
             "page: a plane reclaims until it has more free blocks than this.";
         erase_unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
-            "page: what collection reclaims and erases; a part needs the partial_erase.unit of its name. block: whole blocks. partial-block: the partial blocks of a block that win the most pages in a given time of the die, and the leaves that they would disturb beyond tolerance. sub-block: any set of physical sub-blocks of a block in one operation of tBERS.";
+            "page: what collection erases; a part of a block needs the partial_erase.unit of its name. block: whole blocks. partial-block: the partial blocks that win most pages in a time of the die, with the leaves that they would disturb beyond tolerance. sub-block: any set of a block's physical sub-blocks in one operation of tBERS.";
         allocation: Allocation = "\"dynamic\"", ANY, "", CHOSEN, When::Always,
-            "page: which plane a write goes to. dynamic: the next one with room, so all planes fill alike and collect at the same time. static: that of its logical page (dealt to the planes in allocation_order), as in MQSim; writes then wait for the plane that collects.";
+            "page: which plane a write goes to. dynamic: the next one with room, so all planes fill alike and collect at the same time. static: that of its logical page, as in MQSim; writes wait while it collects.";
         allocation_order: PlaneOrder = "\"CWDP\"", ANY, "", CHOSEN, When::Always,
-            "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
+            "page: order in which writes visit, or pages are dealt to, channels (C), chips (W), dies (D) and planes (P); first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
-            "blocking: a merge holds its die, and the write that triggered it waits. The others are for page. foreground: after that write's own program. background: in steps of one page while a die is idle, at or under the stop threshold. preemptible: in such steps from the start to the stop threshold. paced: after each write, from no page at the stop threshold to as many as the host writes at the start threshold. Without a block to spare, a write waits in every mode.";
+            "blocking: a merge or collection holds its die, and the write that triggered it waits. Only page has the others. foreground: after that write's program. background: in steps of one page while a die is idle, at or under the stop threshold. preemptible: in such steps, begun at the start threshold. paced: after each write, none at the stop threshold up to one page a page written at the start threshold. Without a free block, writes wait in every mode.";
         gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
-            "page: which planes of a die reclaim when one must. own: that one. die: all that are at or under the start threshold, in one plan, so that their commands can run together (timing.multi_plane = \"queue\").";
+            "page: which planes of a die reclaim when one must. own: that one. die: all at or under the start threshold together, for multi-plane commands (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
-            "page: which pages share an open block of a plane. mixed: all. gc: copies of collection have their own. recency: hot pages too, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
+            "page: which pages share an open block of a plane. mixed: all. gc: collection's copies have their own. recency: hot pages too, written and copied ones apart; hot are pages that the host also wrote before, in this or the last window.";
         erase_group: EraseGroup = "\"plane\"", ANY, "", CHOSEN, When::Always,
-            "page: blocks that are written, reclaimed and erased as one, like superblocks of controllers. plane: a block of one plane. die: a stripe of blocks over the planes of a die. device: a stripe over all planes, only without a clock.";
+            "page: what is written, reclaimed and erased as one, like a controller's superblock. plane: a block of one plane. die: a stripe of blocks over the planes of a die. device: one over all planes, only without a clock.";
         handles: Option<u32> = "", int(1, STREAMS_MAX as i64), "reclaim unit handles", "none: streams are ignored", When::Always,
             "page: flexible data placement. Writes of the host's stream n fill open blocks of handle n; a stream without a handle goes to handle 0.";
         isolation: Isolation = "\"initial\"", ANY, "", "drives measured for WARP, FAST'26: initially isolated", When::Given("ftl.handles"),
-            "page: where collection copies the pages of several handles. initial: to one open block. persistent: those of each handle to an open block of their own (hot_cold = \"gc\") or of the handle's own writes (\"mixed\").";
+            "page: where collection copies the pages of several handles. initial: to one open block. persistent: to one for each handle (hot_cold = \"gc\"), or that of the handle's writes (\"mixed\").";
         hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
             "Host writes of a window of hot_cold = \"recency\".";
         wear_leveling: Leveling = "\"none\"", ANY, "", CHOSEN, When::Always,
-            "page: dynamic takes the free block with the fewest erases. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead.";
+            "page: dynamic takes the free block with the fewest erases. static moves the data of a plane's least erased closed block when the most erased one is over wear_threshold ahead.";
         wear_threshold: u32 = "50", int(1, COUNT_MAX), "erases", CHOSEN, When::Is("ftl.wear_leveling", &["static", "both"]),
-            "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data.";
+            "Erases by which a plane's most erased block may be ahead of its least erased closed one under static levelling.";
         wear_in_spare: bool = "true", ANY, "", CHOSEN, When::All(&[When::IsNot("ftl.recovery", &["off"]), When::IsNot("ftl.wear_leveling", &["none"])]),
-            "page: whether spare areas hold their block's erase count, four bytes each, so that levelling continues after a power cut. Otherwise all blocks then count as new.";
+            "page: whether spare areas hold their block's erase count, four bytes each; otherwise all blocks count as new after a power cut.";
         checkpoint_interval: f64 = "0.1", float(1e-6, 1000.0), "user capacities", CHOSEN, When::Is("ftl.recovery", &["checkpoint"]),
-            "recovery = \"checkpoint\": pages programmed while every page of the map is written once. A longer interval means fewer programs and a longer journal to read after a power cut.";
+            "recovery = \"checkpoint\": pages programmed while every page of the map is written once. Longer: fewer programs, and more journal to read after a power cut.";
         open_block: OpenBlocks = "\"close\"", ANY, "", CHOSEN, When::IsNot("ftl.recovery", &["off"]),
-            "page: what happens to blocks that were being written at a power cut. close: they are closed, and collection reclaims their blank pages. reuse: they are written further; needs power.protection = \"operations\" | \"full\", because otherwise a blank page may hide a program that was cut.";
+            "page: blocks that were being written at a power cut. close: collection reclaims their blank pages. reuse: they are written further; needs power.protection = \"operations\" | \"full\", because otherwise a blank page may hide a program that was cut.";
         map_ram_kib: Option<u32> = "", int(1, COUNT_MAX), "KiB", "none: map_place = \"cached\" needs this or map_cache_entries", When::Always,
             "RAM for cached map entries, 8 bytes each, without the directory of translation pages.";
     }
