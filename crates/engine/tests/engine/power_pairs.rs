@@ -1,6 +1,7 @@
 //! 86x: the power is cut on devices that together have every pair of values of the keys of host and power, of requests that
 //! make promises, and of layers, as in [`crate::power`]. The keys come from their registry: a new one fails these tests
-//! until it is said what is drawn for it. Page types and the suspension of programs are drawn as one each.
+//! until it is said what is drawn for it. Page types, the suspension of programs, mapping units, and what the page-level
+//! layer keeps for them are drawn as one each.
 
 use std::collections::BTreeSet;
 
@@ -71,6 +72,20 @@ pub const PROGRAMS_SUSPENDED: [&[(&str, &str)]; 2] = [
     ],
 ];
 
+/// Blocks for what the page-level layer keeps beside the host's data.
+const ROOM: [(&str, &str); 2] = [("geometry.blocks_per_plane", "24"), ("ftl.over_provisioning", "0.75")];
+
+/// The map's unit is a quarter of a page.
+const IN_UNITS: &[(&str, &str)] =
+    &[("geometry.page_bytes", "2048"), ("ftl.map_unit_bytes", "512"), ("timing.copyback", "false"), ROOM[0], ROOM[1]];
+
+/// What only some layers have.
+const OF_LAYERS: [&[(&str, &str)]; 3] = [
+    &[("workload.kind", "streams"), ("ftl.handles", "2"), ROOM[0], ROOM[1]],
+    &[("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2"), ROOM[0], ROOM[1]],
+    &[("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64"), ROOM[0], ROOM[1]],
+];
+
 /// Values that are not drawn: with them a device breaks promises.
 const LIES: &[(&str, &str)] = &[("host.flush", "ignored")];
 
@@ -102,7 +117,10 @@ fn axes() -> Vec<Axis> {
     let layers = combinations().iter().map(|layer| layer.device(&[])).collect();
     let page_types = vec![vec![], PAGES_DIFFER.to_vec()];
     let suspended = vec![vec![], PROGRAMS_SUSPENDED[0].to_vec(), PROGRAMS_SUSPENDED[1].to_vec()];
-    std::iter::once(layers).chain(rows().iter().filter(is_drawn).map(values)).chain([page_types, suspended]).collect()
+    let in_units = vec![vec![], IN_UNITS.to_vec()];
+    let of_layers = OF_LAYERS.map(|sets| vec![vec![], sets.to_vec()]);
+    let keys = rows().iter().filter(is_drawn).map(values);
+    std::iter::once(layers).chain(keys).chain([page_types, suspended, in_units]).chain(of_layers).collect()
 }
 
 /// A value of an axis, by their numbers.
@@ -167,11 +185,16 @@ impl Covering {
         chosen
     }
 
+    /// Whether a pair is allowed: that of a layer, or any other on some layer.
+    fn is_allowed_alone(&self, (one, other): Pair) -> bool {
+        let on = |layer: usize| accepts(&self.sets(&[(0, layer), one, other])).is_ok();
+        if one.0 == 0 { accepts(&self.sets(&[one, other])).is_ok() } else { (0..self.axes[0].len()).any(on) }
+    }
+
     /// Notes which pairs of a refused device are refused alone.
     fn learn(&mut self, chosen: &[Choice], error: &str) {
         let pairs: Vec<Pair> = pairs_of(chosen).filter(|pair| !self.refused.contains(pair)).collect();
-        let refused = pairs.into_iter().filter(|&(one, other)| accepts(&self.sets(&[one, other])).is_err());
-        let refused: Vec<Pair> = refused.collect();
+        let refused: Vec<Pair> = pairs.into_iter().filter(|&pair| !self.is_allowed_alone(pair)).collect();
         assert!(!refused.is_empty(), "no pair alone is refused, but together: {error}\n{:?}", self.sets(chosen));
         for pair in refused {
             self.refused.insert(pair);
