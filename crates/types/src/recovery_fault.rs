@@ -102,6 +102,8 @@ choice! {
         TrimsOutlastWrites = "trims-outlast-writes",
         /// The pages that say what is trimmed do not wait for the programs that were decided before.
         TrimsDoNotWait = "trims-do-not-wait",
+        /// Units that gather in open pages are not programmed before the pages that say what is trimmed.
+        TrimsOvertakeUnits = "trims-overtake-units",
         /// A trimmed page is given up before its trim is written down.
         TrimmedAtOnce = "trimmed-at-once",
         /// Blocks that look erased take pages of the map as they are.

@@ -36,9 +36,10 @@ const WAYS: [&[(&str, &str)]; 7] = [
 ];
 
 /// Such devices with more to recover: trims, streams, wear, summaries of blocks, and maps in flash.
-const FURTHER: [&[(&str, &str)]; 13] = [
+const FURTHER: [&[(&str, &str)]; 14] = [
     &[("workload.trim_fraction", "0.2"), ("ftl.gc_mode", "background")],
     &[("workload.trim_fraction", "0.3"), ("ftl.hot_cold", "mixed"), ("host.write_buffer_kib", "16")],
+    &TRIMS_APART,
     &[STREAMS, ("ftl.handles", "3"), ROOM[0], ROOM[1]],
     &[
         STREAMS,
@@ -57,6 +58,16 @@ const FURTHER: [&[(&str, &str)]; 13] = [
     &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.gc_mode", "preemptible"), ("ftl.allocation", "static")],
     &[CACHED[0], CACHED[1], ROOM[0], ROOM[1], ("ftl.gc_mode", "background"), ("workload.trim_fraction", "0.2")],
     &[SUMMARY, CACHED[0], CACHED[1], ROOM[0], ROOM[1]],
+];
+
+/// Trims that are written down between two flushes, on another die than that of units which gather for long.
+const TRIMS_APART: [(&str, &str); 6] = [
+    ("workload.requests", "900"),
+    ("workload.trim_fraction", "0.25"),
+    ("ftl.allocation", "static"),
+    ("ftl.open_page_us", "50000"),
+    ("workload.flush_every", "400"),
+    ("workload.fua_fraction", "0.0"),
 ];
 
 const SUMMARY: (&str, &str) = ("ftl.recovery", "summary");
@@ -122,6 +133,7 @@ fn t878_faults_in_the_recovery_of_units_are_noticed() {
         RecoveryFault::TrimPagesForgotten,
         RecoveryFault::TrimsNotKept,
         RecoveryFault::TrimsOutlastWrites,
+        RecoveryFault::TrimsOvertakeUnits,
         RecoveryFault::JournalForgotten,
         RecoveryFault::TailForgotten,
         RecoveryFault::ErasedBeforeJournal,

@@ -208,7 +208,9 @@ impl PageFtl {
     /// Writes trim pages, and gives up what has waited for that.
     fn write_trims(&mut self, due: &BTreeSet<u32>, plan: &mut Plan) -> Result<(), FtlError> {
         if !RecoveryFault::TrimsNotKept.is_on() && !due.is_empty() {
-            self.force_out_all(plan)?;
+            if !RecoveryFault::TrimsOvertakeUnits.is_on() {
+                self.force_out_all(plan)?;
+            }
             due.iter().try_for_each(|&nth| self.write_trim_page(nth, plan))?;
             self.force_out_all(plan)?;
         }
