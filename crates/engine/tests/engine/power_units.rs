@@ -62,8 +62,8 @@ const FURTHER: [&[(&str, &str)]; 14] = [
 
 /// Trims that are written down between two flushes, on another die than that of units which gather for long.
 const TRIMS_APART: [(&str, &str); 6] = [
-    ("workload.requests", "900"),
-    ("workload.trim_fraction", "0.25"),
+    ("workload.requests", "1200"),
+    ("workload.trim_fraction", "0.4"),
     ("ftl.allocation", "static"),
     ("ftl.open_page_us", "50000"),
     ("workload.flush_every", "400"),
