@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, str], list[dict[str, str]]]] = {
     "two writers": ({}, [flow(150_000, depth=16), flow(150_000, depth=16, seed=6533)]),
     "two writers, depths 8 and 24": ({}, [flow(75_000, depth=8), flow(225_000, depth=24, seed=6533)]),
     "two of 70 % reads": ({}, [flow(150_000, reads=70, depth=16), flow(150_000, reads=70, depth=16, seed=6533)]),
-    "a reader and a writer": ({}, [flow(150_000, reads=100, depth=16), flow(150_000, depth=16, seed=6533)]),
+    "a reader and a writer": ({}, [flow(450_000, reads=100, depth=16), flow(150_000, depth=16, seed=6533)]),
 }
 
 
