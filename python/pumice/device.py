@@ -41,8 +41,8 @@ class Completions:
         id: what `submit` returned, uint64, one entry a request.
         at_ns: when each was done, in nanoseconds, uint64.
         offset_bytes: the first byte of each, uint64: that of the request, or where an append was written.
-        status: how each ended, uint8: 0 as it was to, 1 the power was cut first, 0xb8 to 0xbf (NVMe's codes) what its
-            zone refused it for.
+        status: how each ended, uint8: 0 as it was to, 1 the power was cut first, and by NVMe's codes 0x81 a page fails
+            its code, which a drive that fails has damaged, 0xb8 to 0xbf what its zone refused it for.
     """
 
     id: npt.NDArray[np.uint64]
@@ -62,17 +62,20 @@ class Device:
     drive without power or whose result was taken. `SimulationError` ends the drive. A drive is used by one thread.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, *, data: bool = False) -> None:
         """A drive in its initial state, aged as the spec says.
 
         Args:
             spec: the drive. Keys of `[workload]` are not read, and it must not ask for what only a run has: no clock,
                 an end of its own (`run.until`), cuts drawn over a workload (`power.cuts`).
+            data: whether the drive keeps the bytes of its pages, zeroes at first. Then every write comes with what it
+                writes, and requests are multiples of 512 bytes (writes are multiples of a page if `host.partial_page`
+                is `whole-page`).
 
         Raises:
             SpecError: the spec is not allowed.
         """
-        self._device = _engine.Device(check_spec(spec).request())
+        self._device = _engine.Device(check_spec(spec).request(), data)
 
     @property
     def capacity(self) -> int:
@@ -101,6 +104,7 @@ class Device:
         fua: bool = False,
         stream: int = 0,
         flow: int = 0,
+        data: bytes | bytearray | memoryview = b"",
     ) -> int:
         """Submits a request at `now`. Returns its id: 0, 1, 2 and so on.
 
@@ -112,11 +116,13 @@ class Device:
             fua: a write that is to outlast a power cut once it is done.
             stream: the placement handle or stream that a write names.
             flow: the number of the `[[workload.flow]]` that it belongs to.
+            data: what a write or an append writes, of a drive that keeps bytes; as many as its length.
         """
         if kind not in REQUEST_KINDS:
             raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(REQUEST_KINDS)}")
         try:
-            return self._device.submit(now, REQUEST_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow))
+            number, place, hints = REQUEST_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow)
+            return self._device.submit(now, number, place, hints, memoryview(data).tobytes())
         except OverflowError as error:
             raise DeviceRefusal(f"a number is out of range: {error}") from None
 
@@ -169,6 +175,17 @@ class Device:
     def take_completions(self) -> Completions:
         """What is done and was not returned yet."""
         return _completions(self._device.take_completions())
+
+    def take_data(self, id: int) -> bytes:
+        """Takes the bytes that a read has returned which is done; until then the drive keeps them.
+
+        Raises:
+            DeviceRefusal: no such read is done, its pages could not be read, or its bytes were taken.
+        """
+        data = self._device.take_data(id)
+        if data is None:
+            raise DeviceRefusal(f"no bytes of a read {id} wait: it is none, is not done, or was taken")
+        return data
 
     def cut(self, now: int) -> None:
         """Cuts the power. What is not done yet completes with status 1. Needs `ftl.recovery`."""

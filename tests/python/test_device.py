@@ -132,3 +132,53 @@ def test_a_drive_in_a_file_goes_on_as_its_fork_does(tmp_path: Path) -> None:
     assert opened.finish().value("integrity.lost_pages") in (0, None)
     with pytest.raises(pumice.DeviceRefusal, match="another spec"):
         pumice.Device.open_snapshot(SPEC.with_(seed=2), tmp_path / "drive.snap")
+
+
+def test_a_drive_that_keeps_bytes_returns_what_a_dictionary_holds() -> None:
+    """Random writes, trims and reads, a cut and a fork; the drive has no write buffer, so what is done is kept."""
+    spec = pumice.preset("tiny").with_(
+        ftl={"kind": "page", "recovery": "scan", "over_provisioning": 0.3}, host={"partial_page": "rmw"}
+    )
+    drive, random, held = pumice.Device(spec, data=True), np.random.default_rng(3), bytearray(1 << 20)
+
+    def read_back(of: pumice.Device) -> bytes:
+        id = of.submit(of.now, "read", 0, len(held))
+        of.advance(None)
+        return of.take_data(id)
+
+    for nth in range(600):
+        first, sectors = int(random.integers(0, 2040)), int(random.integers(1, 9))
+        place = slice(first * 512, (first + sectors) * 512)
+        data = random.bytes(sectors * 512)
+        drive.submit(drive.now, "write", place.start, len(data), data=data)
+        held[place] = data
+        if nth % 100 == 99:
+            drive.advance(None)
+            assert read_back(drive) == held
+            drive.cut(drive.now + 1)
+            drive.restart(drive.now)
+    drive.advance(None)
+    fork = drive.fork()
+    drive.submit(drive.now, "trim", 0, 8192)
+    drive.advance(None)
+    assert read_back(drive) == bytes(8192) + held[8192:]
+    assert read_back(fork) == held
+
+
+def test_bytes_that_do_not_fit_are_refused() -> None:
+    drive, without = pumice.Device(pumice.preset("tiny"), data=True), pumice.Device(pumice.preset("tiny"))
+    for call in (
+        lambda: drive.submit(0, "write", 0, 4096),
+        lambda: drive.submit(0, "write", 0, 4096, data=bytes(4095)),
+        lambda: drive.submit(0, "write", 0, 512, data=bytes(512)),
+        lambda: drive.submit(0, "read", 0, 512, data=b"a"),
+        lambda: drive.submit_many([0], [1], [0], [4096]),
+        lambda: drive.take_data(0),
+        lambda: without.submit(0, "write", 0, 4096, data=bytes(4096)),
+        lambda: without.take_data(0),
+    ):
+        with pytest.raises(pumice.DeviceRefusal):
+            call()
+    assert drive.submit(0, "read", 512, 512) == 0
+    drive.advance(None)
+    assert drive.take_data(0) == bytes(512)

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /* Version of this header: major << 16 | minor. A library serves headers of its own major version up to its minor one. */
-#define PUMICE_DEVICE_VERSION 0x00010001u
+#define PUMICE_DEVICE_VERSION 0x00010002u
 
 /* No instant: nothing will happen before the next request. As an end of time: until nothing happens any more. */
 #define PUMICE_DEVICE_NEVER UINT64_MAX
@@ -76,7 +76,8 @@ enum pumice_device_kind {
 /* How a request ended. What its zone refused has the status code of NVMe for that, 0xb8 to 0xbf. */
 enum pumice_device_end {
     PUMICE_DEVICE_DONE = 0,
-    PUMICE_DEVICE_POWER_LOST = 1    /* the power was cut first */
+    PUMICE_DEVICE_POWER_LOST = 1,   /* the power was cut first */
+    PUMICE_DEVICE_UNREADABLE = 0x81 /* a page fails its code, which a drive that fails has damaged (since 1.2) */
 };
 
 /* A device that is open. No device is 0. */
@@ -112,11 +113,13 @@ typedef struct pumice_device_options {
     const char *file;          /* path of a spec, or null */
     const char *spec;          /* TOML text of a spec in place of a file, or null */
     const char *settings;      /* lines `key = value`, or null */
+    uint32_t data;             /* not 0: the device keeps the bytes of its pages (since 1.2) */
+    uint32_t reserved;         /* 0 */
 } pumice_device_options;
 
 #define PUMICE_DEVICE_OPTIONS \
     {PUMICE_DEVICE_VERSION, sizeof(pumice_device_options), sizeof(pumice_device_request), \
-     sizeof(pumice_device_completion), NULL, NULL, NULL, NULL}
+     sizeof(pumice_device_completion), NULL, NULL, NULL, NULL, 0, 0}
 
 /* What a device is at present. Set `size` before the call; members beyond it are not written. */
 typedef struct pumice_device_info {
@@ -150,6 +153,19 @@ int pumice_device_get_info(pumice_device device, pumice_device_info *info);
  */
 int pumice_device_submit(pumice_device device, const pumice_device_request *requests, size_t count, uint64_t *first_id, size_t *taken);
 
+/*
+ * Submits one request to a device that keeps bytes, with those that it writes: as many as its length for a write and an
+ * append, none (null, 0) for any other request. *id becomes its id; the pointer may be null. Requests are multiples of
+ * 512 bytes; writes are multiples of a page if host.partial_page is "whole-page". Since 1.2.
+ */
+int pumice_device_submit_data(pumice_device device, const pumice_device_request *request, const void *data, size_t data_bytes, uint64_t *id);
+
+/*
+ * Takes the bytes that a read has returned which is done; until then they wait in the device. *data_bytes becomes how many
+ * they are, also if there is not so much room (PUMICE_DEVICE_NO_ROOM: they wait on); the pointer may be null. Since 1.2.
+ */
+int pumice_device_take_data(pumice_device device, uint64_t id, void *data, size_t room, size_t *data_bytes);
+
 /* Sets *at_ns to when something happens next that may complete a request, or to the time of a completion that waits to be
  * taken; else to PUMICE_DEVICE_NEVER. */
 int pumice_device_next_event(pumice_device device, uint64_t *at_ns);
@@ -176,11 +192,13 @@ int pumice_device_fork(pumice_device device, pumice_device *copy);
 
 /*
  * Writes a device in which nothing happens to a file, sealed with a key: any text, without which nobody can make such a
- * file. What the device holds is in it, and its wear; not its clock, and nothing that was measured. Since 1.1.
+ * file. What the device holds is in it, with its bytes if it keeps them, and its wear; not its clock, and nothing that was
+ * measured. Since 1.1.
  */
 int pumice_device_snapshot(pumice_device device, const char *path, const char *key);
 
-/* Opens a device of the same spec and library as it was when it was written. Its clock begins at 0. Since 1.1. */
+/* Opens a device of the same spec and library as it was when it was written: it keeps bytes if that one did, whatever
+ * the options say. Its clock begins at 0. Since 1.1. */
 int pumice_device_open_snapshot(const pumice_device_options *options, const char *path, const char *key, pumice_device *device);
 
 /* Ends the use of a device as a run ends: what is under way ends, what is buffered is programmed. Completions can still

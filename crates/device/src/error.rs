@@ -45,6 +45,26 @@ pub enum DeviceError {
         /// Flows that there are, or 1.
         flows: usize,
     },
+    /// Bytes come with a request to a device that keeps none.
+    NoData,
+    /// More or fewer bytes come with a request than it writes.
+    Data {
+        /// The request's kind.
+        kind: RequestKind,
+        /// Length of the request.
+        bytes: u32,
+        /// Bytes that came with it.
+        found: usize,
+    },
+    /// A request that begins or ends inside a unit of a device with data.
+    Units {
+        /// First byte of the request.
+        offset_bytes: u64,
+        /// Length of the request.
+        bytes: u32,
+        /// Bytes of the unit.
+        unit: u32,
+    },
     /// The device is off.
     NoPower,
     /// The device is on.
@@ -80,6 +100,16 @@ impl fmt::Display for DeviceError {
             }
             DeviceError::Flow { flow, flows } => {
                 write!(f, "the spec has no workload.flow[{flow}]; allowed: 0 to {}", flows - 1)
+            }
+            DeviceError::NoData => f.write_str("the device keeps no bytes; open it with data"),
+            DeviceError::Data { kind, bytes, found } => write!(
+                f,
+                "{} of {bytes} bytes with {found} bytes of data; on a device with data a write and an append come with as \
+                 many as they write, and other requests with none",
+                kind.name()
+            ),
+            DeviceError::Units { offset_bytes, bytes, unit } => {
+                write!(f, "{bytes} bytes at {offset_bytes}; allowed on a device with data: multiples of {unit}")
             }
             DeviceError::NoPower => f.write_str("the device has no power; restart it first"),
             DeviceError::HasPower => f.write_str("the device has power; only one that was cut is restarted"),

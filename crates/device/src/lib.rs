@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod completions;
+mod data;
 mod error;
 mod snapshot;
 
@@ -36,13 +37,14 @@ use pumice_config::{Check, Config, PowerFailure};
 pub use pumice_config::{SpecError, SpecSource};
 pub use pumice_engine::ZoneError;
 pub use pumice_engine::snapshot::SealKey;
-use pumice_engine::{Lookahead, Origin, Outcome, Session, SimError};
+use pumice_engine::{Lookahead, Origin, Outcome, Session, SimError, Ssd};
 use pumice_types::{HostRequest, Time};
 pub use pumice_types::{RequestKind, ZoneCommand};
 use serde_json::Value;
 
 use completions::Completions;
 pub use completions::{DeviceCompletion, Status};
+use data::KeptData;
 pub use error::DeviceError;
 
 /// Kinds of request, by the numbers that they have in C and Python.
@@ -139,23 +141,50 @@ impl Device {
     /// An instant that does not come; for [`Device::advance_for`]: until nothing happens any more.
     pub const NEVER: u64 = u64::MAX;
 
-    /// A drive of a spec in its initial state, aged as the spec says.
+    /// A drive of a spec in its initial state, aged as the spec says. It keeps no bytes.
     ///
     /// # Errors
     /// A spec that is refused, or that asks for what only a run has: no clock, an end of its own, cuts of the power drawn
-    /// over the length of a workload, or failures of drives that strike bytes.
+    /// over the length of a workload; or for failures of drives that strike bytes.
     pub fn open(spec: &SpecSource) -> Result<Device, DeviceError> {
-        let mut device = Device::fresh(spec)?;
+        Device::aged(spec, false)
+    }
+
+    /// A drive as [`Device::open`] makes it that keeps the bytes of its pages, zeroes at first: a write comes with what it
+    /// writes ([`Device::submit_data`]), and [`Device::take_data`] tells what a read has returned. Bytes lie where the
+    /// translation layer puts its pages, and are read from where its map points, also after power cuts. Requests are
+    /// multiples of 512 bytes; writes are multiples of a page if `host.partial_page` is `whole-page`.
+    ///
+    /// # Errors
+    /// As [`Device::open`], but failures of drives are allowed; pages that are no multiples of 512 bytes.
+    pub fn open_with_data(spec: &SpecSource) -> Result<Device, DeviceError> {
+        Device::aged(spec, true)
+    }
+
+    fn aged(spec: &SpecSource, keeps_data: bool) -> Result<Device, DeviceError> {
+        let mut device = Device::fresh(spec, keeps_data)?;
         if let Some(mut ageing) = device.session.ageing()? {
             while device.session.age(&mut ageing)? {}
         }
+        device.keep_data(spec, keeps_data);
         Ok(device)
     }
 
+    /// Begins to keep bytes: those from before are zeroes.
+    fn keep_data(&mut self, spec: &SpecSource, keeps_data: bool) {
+        let (config, scale) = (&self.config, spec.scale.unwrap_or(1.0));
+        let ssd = &mut self.session.ssd;
+        ssd.observer.data = keeps_data.then(|| Box::new(KeptData::of(config, scale, ssd)));
+    }
+
     /// A drive of a spec, not aged.
-    fn fresh(spec: &SpecSource) -> Result<Device, DeviceError> {
+    fn fresh(spec: &SpecSource, keeps_data: bool) -> Result<Device, DeviceError> {
         let config = Arc::new(Config::resolve(spec)?);
         refuse_what_needs_a_run(&config)?;
+        match keeps_data {
+            true => data::check_spec(&config)?,
+            false => refuse_failures(&config)?,
+        }
         let session = Session::new(&config, spec.scale.unwrap_or(1.0), Completions::default())?;
         let capacity = session.capacity();
         Ok(Device { session, config, capacity, power: Power::On, present: Time::ZERO })
@@ -199,7 +228,27 @@ impl Device {
     /// An instant before the device's present, a range beyond its capacity or a length that no request of this kind has,
     /// a device without power or whose result was taken: nothing has changed then. A simulation that ends in an error.
     pub fn submit(&mut self, now: u64, request: &DeviceRequest) -> Result<u64, DeviceError> {
-        self.take_in(&request.at(now))
+        self.take_in(&request.at(now), &[])
+    }
+
+    /// Submits a request at `now` to a device with data, with the bytes that it writes: as many as its length for a write
+    /// and an append to a zone, none for any other request. Returns its id.
+    ///
+    /// # Errors
+    /// As [`Device::submit`]; another number of bytes, parts of sectors, or bytes for a device that keeps none: nothing
+    /// has changed then.
+    pub fn submit_data(&mut self, now: u64, request: &DeviceRequest, data: &[u8]) -> Result<u64, DeviceError> {
+        self.take_in(&request.at(now), data)
+    }
+
+    /// What a read has returned that is done, until it is taken.
+    pub fn data(&self, id: u64) -> Option<&[u8]> {
+        self.session.ssd.observer.data.as_ref()?.read.get(&id).map(Vec::as_slice)
+    }
+
+    /// Takes what a read has returned. `None`: no such read is done, its pages could not be read, or it was taken.
+    pub fn take_data(&mut self, id: u64) -> Option<Vec<u8>> {
+        self.session.ssd.observer.data.as_mut()?.read.remove(&id)
     }
 
     /// Submits requests in their order, each at its own instant, which none may have before the one ahead of it: what
@@ -219,7 +268,7 @@ impl Device {
         let ended = loop {
             match lookahead.next(&mut take, &self.session.ssd) {
                 Ok(Some(request)) => {
-                    if let Err(refused) = self.take_in(request) {
+                    if let Err(refused) = self.take_in(request, &[]) {
                         break Err(refused.into());
                     }
                 }
@@ -230,17 +279,24 @@ impl Device {
         (first..self.session.ssd.observer.given(), ended)
     }
 
-    /// Takes a request in at its arrival.
+    /// Takes a request in at its arrival, with the bytes that it writes.
     #[inline]
-    fn take_in(&mut self, request: &HostRequest) -> Result<u64, DeviceError> {
+    fn take_in(&mut self, request: &HostRequest, data: &[u8]) -> Result<u64, DeviceError> {
         self.check_is_on()?;
         self.check_range(request)?;
         self.check_flow(request.flow)?;
+        data::check(self.session.ssd.observer.data.as_deref(), request, data)?;
         let now = request.arrival;
         self.check_not_past(now.0)?;
         self.pass(now, usize::MAX)?;
         self.check_not_past(now.0)?;
+        if request.kind == RequestKind::Trim {
+            self.leave_copies_unguarded();
+        }
         let id = self.session.ssd.observer.expect();
+        if let Some(kept) = &mut self.session.ssd.observer.data {
+            kept.prepare(request, data);
+        }
         let submitted = self.session.submit(request, now);
         self.ended_well(submitted)?;
         Ok(id)
@@ -324,7 +380,7 @@ impl Device {
             Power::Ended => return Err(DeviceError::Ended),
         };
         check_instant(now, since.0)?;
-        let started = self.session.give_power(Time(now));
+        let started = self.session.give_power(Time(now)).and_then(|()| self.settle());
         self.ended_well(started)?;
         (self.power, self.present) = (Power::On, Time(now));
         Ok(())
@@ -365,12 +421,7 @@ impl Device {
         }
         if self.power == Power::On {
             self.session.end_requests();
-            loop {
-                let step = self.session.run_until(Time::NEVER);
-                if !self.ended_well(step)? {
-                    break;
-                }
-            }
+            while self.step(Time::NEVER)? {}
         }
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
@@ -385,6 +436,23 @@ impl Device {
         self.session.outcome(Origin::default())
     }
 
+    /// What happens next by an instant happens; `false` if nothing does.
+    #[inline]
+    fn step(&mut self, until: Time) -> Result<bool, DeviceError> {
+        let handled = self.session.run_until(until).and_then(|goes_on| {
+            self.settle()?;
+            Ok(goes_on)
+        });
+        self.ended_well(handled)
+    }
+
+    /// Lets RAM go of bytes that are programmed, if the device keeps any.
+    #[inline]
+    fn settle(&mut self) -> Result<(), SimError> {
+        let Ssd { observer, controller, .. } = &mut self.session.ssd;
+        observer.data.as_mut().map_or(Ok(()), |data| data.settle(controller))
+    }
+
     /// Everything up to an instant happens, or until so many completions wait.
     fn pass(&mut self, to: Time, wanted: usize) -> Result<(), DeviceError> {
         let until = to.min(Time::NEVER);
@@ -393,8 +461,7 @@ impl Device {
             if self.waiting() >= wanted {
                 return Ok(());
             }
-            let handled = self.session.run_until(until);
-            if !self.ended_well(handled)? {
+            if !self.step(until)? {
                 break;
             }
         }
@@ -402,6 +469,11 @@ impl Device {
             self.present = self.present.max(to);
         }
         Ok(())
+    }
+
+    /// The host trims, whether the spec's own workload does or not: a page's last copy may go.
+    fn leave_copies_unguarded(&mut self) {
+        self.session.ssd.controller.scheduler.chips.checked.leave_copies_unguarded();
     }
 
     fn check_is_on(&self) -> Result<(), DeviceError> {
@@ -473,8 +545,13 @@ fn refuse_what_needs_a_run(config: &Config) -> Result<(), SpecError> {
              or power.cut_at_s, power.cut_at_command, or the call that cuts the power",
         );
     }
-    if config.power.failure != PowerFailure::None {
-        return refuse("power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\"");
-    }
     Ok(())
+}
+
+/// Refuses drives that fail, for a device that keeps no bytes.
+fn refuse_failures(config: &Config) -> Result<(), SpecError> {
+    if config.power.failure == PowerFailure::None {
+        return Ok(());
+    }
+    Err(SpecError("power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\", or a device opened with data".into()))
 }

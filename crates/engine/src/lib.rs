@@ -9,6 +9,7 @@ mod ageing;
 mod build;
 pub mod chip;
 pub mod controller;
+pub mod data;
 mod error;
 mod fio_job;
 mod fit;

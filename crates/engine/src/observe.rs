@@ -86,8 +86,8 @@ pub trait Observer {
     /// The request of a slot is refused by its zone: it is done without having done anything.
     fn refused(&mut self, _slot: u32, _error: ZoneError) {}
 
-    /// The append of a slot is written from this byte on.
-    fn appends(&mut self, _slot: u32, _offset_bytes: u64) {}
+    /// The write or append of a slot is taken by its zone, and written from this byte on.
+    fn admitted(&mut self, _slot: u32, _offset_bytes: u64) {}
 
     /// A command begins to wait for its die. Commands that change one page take effect in the order in which they are
     /// queued.
@@ -177,8 +177,8 @@ impl<O: Observer> Observer for &mut O {
         O::refused(self, slot, error);
     }
 
-    fn appends(&mut self, slot: u32, offset_bytes: u64) {
-        O::appends(self, slot, offset_bytes);
+    fn admitted(&mut self, slot: u32, offset_bytes: u64) {
+        O::admitted(self, slot, offset_bytes);
     }
 
     #[inline]

@@ -35,8 +35,8 @@ impl<O: Observer> Ssd<O> {
         }
         let done = match self.admit(request)? {
             Ok(Admitted::Pages(pages)) => {
-                if request.kind == RequestKind::Zone(ZoneCommand::Append) {
-                    self.observer.appends(id, pages.offset_bytes);
+                if pages.kind == RequestKind::Write {
+                    self.observer.admitted(id, pages.offset_bytes);
                 }
                 return Ok(Some(pages));
             }

@@ -65,6 +65,11 @@ impl CheckedArray {
         self.copies = Some(Box::new(LastCopies::of(&self.array, self.host_pages)));
     }
 
+    /// The host trims, or has: a last copy may go.
+    pub fn leave_copies_unguarded(&mut self) {
+        self.copies = None;
+    }
+
     /// Executes one command: rules and tags.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ fn raised(error: DeviceError) -> PyErr {
         | DeviceError::Range { .. }
         | DeviceError::NoZones
         | DeviceError::Flow { .. }
+        | DeviceError::NoData
+        | DeviceError::Data { .. }
+        | DeviceError::Units { .. }
         | DeviceError::NoPower
         | DeviceError::HasPower
         | DeviceError::Ended
@@ -84,8 +87,10 @@ impl From<DeviceError> for RefusedRequest {
 #[pymethods]
 impl PythonDevice {
     #[new]
-    fn new(py: Python<'_>, request: &str) -> PyResult<PythonDevice> {
-        Ok(PythonDevice(Device::open(&parse_source(py, request, None)?).map_err(raised)?))
+    fn new(py: Python<'_>, request: &str, data: bool) -> PyResult<PythonDevice> {
+        let source = parse_source(py, request, None)?;
+        let opened = if data { Device::open_with_data(&source) } else { Device::open(&source) };
+        Ok(PythonDevice(opened.map_err(raised)?))
     }
 
     /// A drive that was written to a file, sealed with the key in another file.
@@ -112,11 +117,16 @@ impl PythonDevice {
         self.0.outstanding()
     }
 
-    fn submit(&mut self, now: u64, kind: u8, place: (u64, u32), hints: (bool, u8, u8)) -> PyResult<u64> {
+    fn submit(&mut self, now: u64, kind: u8, place: (u64, u32), hints: (bool, u8, u8), data: &[u8]) -> PyResult<u64> {
         let kind = *KINDS.get(usize::from(kind)).ok_or_else(|| PyValueError::new_err("kind: 0 to 8"))?;
         let (fua, stream, flow) = hints;
         let request = DeviceRequest { kind, offset_bytes: place.0, bytes: place.1, fua, stream, flow };
-        self.0.submit(now, &request).map_err(raised)
+        self.0.submit_data(now, &request, data).map_err(raised)
+    }
+
+    /// Takes what a read has returned.
+    fn take_data<'py>(&mut self, py: Python<'py>, id: u64) -> Option<Bound<'py, PyBytes>> {
+        self.0.take_data(id).map(|data| PyBytes::new(py, &data))
     }
 
     /// Submits many requests, one after the other. Returns the id of the first.

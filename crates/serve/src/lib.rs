@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod crash;
-mod data;
 mod device;
 pub mod protocol;
 mod recording;

@@ -3,12 +3,12 @@
 //! The callers of all functions promise that every pointer is null or points to as much memory as the length with it
 //! says, and that nothing else uses that memory meanwhile. That is what `SAFETY` refers to.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use pumice_device::{Device, DeviceCompletion, DeviceRequest, KINDS};
 
 use super::handles::{OpenDevice, call};
-use super::status::Failure;
+use super::status::{DeviceStatus, Failure};
 use crate::foreign;
 
 /// `pumice_device_request`.
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn pumice_device_next_event(device: u64, at_ns: *mut u64) 
     })
 }
 
-/// CompletionRoom of the caller for completions.
+/// Room of the caller for completions.
 struct CompletionRoom {
     completions: *mut CDeviceCompletion,
     room: usize,
@@ -191,6 +191,23 @@ impl CompletionRoom {
     }
 }
 
+/// Lets time pass if it is to, and takes what is done.
+///
+/// # Safety
+/// See the module; the steps between completions are those that the device was opened with.
+unsafe fn take(device: u64, until: Option<u64>, room: &CompletionRoom) -> c_int {
+    call(device, |open| {
+        room.check(open.completion_bytes)?;
+        if let Some(until) = until {
+            let wanted = if room.room == 0 { usize::MAX } else { room.room };
+            open.device.advance_for(until, wanted)?;
+        }
+        // SAFETY: checked, and the promises of this function's caller.
+        unsafe { room.fill(open) };
+        Ok(())
+    })
+}
+
 /// Lets time pass, and takes what is done.
 ///
 /// # Safety
@@ -203,15 +220,8 @@ pub unsafe extern "C" fn pumice_device_advance(
     room: usize,
     count: *mut usize,
 ) -> c_int {
-    let room = CompletionRoom { completions, room, count };
-    call(device, |open| {
-        room.check(open.completion_bytes)?;
-        let wanted = if room.room == 0 { usize::MAX } else { room.room };
-        open.device.advance_for(to_ns, wanted)?;
-        // SAFETY: checked, and the promises of this function's caller.
-        unsafe { room.fill(open) };
-        Ok(())
-    })
+    // SAFETY: the promises of this function's caller.
+    unsafe { take(device, Some(to_ns), &CompletionRoom { completions, room, count }) }
 }
 
 /// Takes what is done.
@@ -225,11 +235,61 @@ pub unsafe extern "C" fn pumice_device_take(
     room: usize,
     count: *mut usize,
 ) -> c_int {
-    let room = CompletionRoom { completions, room, count };
+    // SAFETY: the promises of this function's caller.
+    unsafe { take(device, None, &CompletionRoom { completions, room, count }) }
+}
+
+/// Submits a request with the bytes that it writes.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_device_submit_data(
+    device: u64,
+    request: *const CDeviceRequest,
+    data: *const c_void,
+    data_bytes: usize,
+    id: *mut u64,
+) -> c_int {
     call(device, |open| {
-        room.check(open.completion_bytes)?;
-        // SAFETY: checked, and the promises of this function's caller.
-        unsafe { room.fill(open) };
+        if request.is_null() {
+            return Err(Failure::misuse("request is a null pointer".into()));
+        }
+        // SAFETY: not null, and the promises of this function's caller; any bytes are a request.
+        let (at_ns, request) = timed(unsafe { request.read_unaligned() })?;
+        // SAFETY: the promises of this function's caller.
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(Failure::misuse)?;
+        let given = open.device.submit_data(at_ns, &request, data)?;
+        // SAFETY: null, or writable by the caller's promise.
+        let _ = unsafe { foreign::put(id, given, "id") };
+        Ok(())
+    })
+}
+
+/// Takes what a read has returned.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_device_take_data(
+    device: u64,
+    id: u64,
+    data: *mut c_void,
+    room: usize,
+    data_bytes: *mut usize,
+) -> c_int {
+    call(device, |open| {
+        let none = || Failure::misuse(format!("no bytes of a read {id} wait: it is none, is not done, or was taken"));
+        let read = open.device.data(id).ok_or_else(none)?;
+        // SAFETY: null, or writable by the caller's promise.
+        let _ = unsafe { foreign::put(data_bytes, read.len(), "data_bytes") };
+        if room < read.len() {
+            let text = format!("read {id} has returned {} bytes; room = {room}", read.len());
+            return Err(Failure::new(DeviceStatus::NoRoom, text));
+        }
+        // SAFETY: the promises of this function's caller.
+        unsafe { foreign::bytes_mut(data, read.len(), "data") }.map_err(Failure::misuse)?.copy_from_slice(read);
+        open.device.take_data(id);
         Ok(())
     })
 }

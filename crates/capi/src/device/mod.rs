@@ -8,7 +8,8 @@ mod status;
 
 pub use calls::{
     CDeviceCompletion, CDeviceInfo, CDeviceRequest, pumice_device_advance, pumice_device_get_info,
-    pumice_device_next_event, pumice_device_submit, pumice_device_take,
+    pumice_device_next_event, pumice_device_submit, pumice_device_submit_data, pumice_device_take,
+    pumice_device_take_data,
 };
 pub use life::{pumice_device_cut, pumice_device_finish, pumice_device_restart, pumice_device_result};
 pub use open::{

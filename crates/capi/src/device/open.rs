@@ -15,7 +15,7 @@ use crate::InterfaceVersion;
 use crate::foreign::{self, BadOptions};
 
 /// Version of the interface: `PUMICE_DEVICE_VERSION`.
-pub const DEVICE_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
+pub const DEVICE_VERSION: InterfaceVersion = InterfaceVersion::new(1, 2);
 
 /// `pumice_device_options`.
 #[derive(Clone, Copy)]
@@ -37,7 +37,14 @@ pub struct CDeviceOptions {
     pub spec: *const c_char,
     /// Lines `key = value`, or null.
     pub settings: *const c_char,
+    /// Not 0: the device keeps the bytes of its pages.
+    pub data: u32,
+    /// Nothing.
+    pub reserved: u32,
 }
+
+/// Bytes of the options before there was `data`.
+const OLDEST_OPTIONS: usize = std::mem::offset_of!(CDeviceOptions, data);
 
 /// Version of the library.
 #[unsafe(no_mangle)]
@@ -53,7 +60,11 @@ pub extern "C" fn pumice_device_version() -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pumice_device_open(options: *const CDeviceOptions, device: *mut u64) -> c_int {
     // SAFETY: the promises of this function's caller.
-    unsafe { open_into(options, device, |source| Ok(Device::open(source)?)) }
+    unsafe {
+        open_into(options, device, |source, keeps_data| {
+            Ok(if keeps_data { Device::open_with_data(source)? } else { Device::open(source)? })
+        })
+    }
 }
 
 /// Opens a device that [`pumice_device_snapshot`] wrote.
@@ -67,7 +78,7 @@ pub unsafe extern "C" fn pumice_device_open_snapshot(
     key: *const c_char,
     device: *mut u64,
 ) -> c_int {
-    let opened = |source: &SpecSource| {
+    let opened = |source: &SpecSource, _| {
         // SAFETY: the promises of this function's caller.
         let (path, key) = unsafe { file_and_key(path, key) }?;
         Ok(Device::open_snapshot(source, &path, &key)?)
@@ -109,7 +120,7 @@ unsafe fn file_and_key(path: *const c_char, key: *const c_char) -> Result<(PathB
 unsafe fn open_into(
     options: *const CDeviceOptions,
     device: *mut u64,
-    opened: impl FnOnce(&SpecSource) -> Result<Device, Failure>,
+    opened: impl FnOnce(&SpecSource, bool) -> Result<Device, Failure>,
 ) -> c_int {
     // SAFETY: the promises of this function's caller.
     let opened = unsafe { foreign::put(device, 0, "device") }
@@ -127,10 +138,10 @@ unsafe fn open_into(
 /// As [`pumice_device_open`].
 unsafe fn open(
     options: *const CDeviceOptions,
-    opened: impl FnOnce(&SpecSource) -> Result<Device, Failure>,
+    opened: impl FnOnce(&SpecSource, bool) -> Result<Device, Failure>,
 ) -> Result<u64, Failure> {
     // SAFETY: the promises of this function's caller. A null pointer is what each text can be, and 0 each number.
-    let options = unsafe { foreign::options(options, "pumice_device.h", DEVICE_VERSION, size_of::<CDeviceOptions>()) };
+    let options = unsafe { foreign::options(options, "pumice_device.h", DEVICE_VERSION, OLDEST_OPTIONS) };
     let options = options.map_err(|bad| match bad {
         BadOptions::Version(text) => Failure::new(DeviceStatus::BadVersion, text),
         BadOptions::Misuse(text) => Failure::misuse(text),
@@ -145,7 +156,7 @@ unsafe fn open(
     }
     // SAFETY: the promises of this function's caller.
     let source = unsafe { source(&options) }?;
-    match catch_unwind(AssertUnwindSafe(|| opened(&source))) {
+    match catch_unwind(AssertUnwindSafe(|| opened(&source, options.data != 0))) {
         Ok(device) => admit(OpenDevice::new(device?, request_bytes, completion_bytes)),
         Err(_) => Err(Failure::new(DeviceStatus::Internal, "a fault of the library while the device was opened")),
     }

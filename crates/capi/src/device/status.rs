@@ -91,7 +91,10 @@ impl From<DeviceError> for Failure {
         let status = match &error {
             DeviceError::Spec(_) => DeviceStatus::BadSpec,
             DeviceError::Past { .. } | DeviceError::TooLate { .. } => DeviceStatus::Time,
-            DeviceError::Range { .. } | DeviceError::NoZones | DeviceError::Flow { .. } => DeviceStatus::Range,
+            DeviceError::Range { .. } | DeviceError::Units { .. } | DeviceError::NoZones | DeviceError::Flow { .. } => {
+                DeviceStatus::Range
+            }
+            DeviceError::NoData | DeviceError::Data { .. } => DeviceStatus::Misuse,
             DeviceError::NoPower => DeviceStatus::NoPower,
             DeviceError::HasPower => DeviceStatus::HasPower,
             DeviceError::Ended => DeviceStatus::Ended,

@@ -12,10 +12,13 @@ use super::{Random, chosen, text};
 const ILLEGAL: u64 = 1_000_000;
 
 fn opened(settings: &std::ffi::CStr) -> u64 {
-    let options = CDeviceOptions { settings: settings.as_ptr(), ..default_options() };
+    opened_for(&CDeviceOptions { settings: settings.as_ptr(), ..default_options() })
+}
+
+fn opened_for(options: &CDeviceOptions) -> u64 {
     let mut device = 0;
     // SAFETY: live variables.
-    assert_eq!(unsafe { pumice_device_open(&raw const options, &raw mut device) }, 0, "{}", said());
+    assert_eq!(unsafe { pumice_device_open(options, &raw mut device) }, 0, "{}", said());
     device
 }
 
@@ -29,6 +32,8 @@ fn default_options() -> CDeviceOptions {
         file: null(),
         spec: null(),
         settings: null(),
+        data: 0,
+        reserved: 0,
     }
 }
 
@@ -84,7 +89,7 @@ fn illegal(device: u64, random: &mut Random, now: u64, capacity: u64) -> c_int {
     let mut id = 0;
     // SAFETY: null pointers are allowed, and all others are to live variables.
     unsafe {
-        match random.below(20) {
+        match random.below(23) {
             0 => submit(device, &[CDeviceRequest { at_ns: past, ..good }]).0,
             1 => submit(device, &[CDeviceRequest { offset_bytes: capacity - random.below(4096), ..good }]).0,
             2 => submit(device, &[CDeviceRequest { offset_bytes: u64::MAX - random.below(9999), ..good }]).0,
@@ -104,6 +109,9 @@ fn illegal(device: u64, random: &mut Random, now: u64, capacity: u64) -> c_int {
             16 => pumice_device_fork(device, null_mut()),
             17 => pumice_device_get_info(device, null_mut()),
             18 => advance(device, (1 << 62) + 1 + random.below(1 << 61), &mut []).0,
+            19 => pumice_device_submit_data(device, &raw const good, [0_u8; 9].as_ptr().cast(), 9, &raw mut id),
+            20 => pumice_device_submit_data(device, null(), null(), 0, null_mut()),
+            21 => pumice_device_take_data(device, random.below(1 << 20), null_mut(), 0, null_mut()),
             _ => on_no_device(handle, random, now),
         }
     }
@@ -239,7 +247,7 @@ fn t084_a_device_that_was_written_to_a_file_is_opened_again() {
 fn t081_what_is_no_device_is_not_opened() {
     let good = default_options();
     let cases = [
-        (CDeviceOptions { version: DEVICE_VERSION.code() + 1, ..good }, DeviceStatus::BadVersion, "version 1.2"),
+        (CDeviceOptions { version: DEVICE_VERSION.code() + 1, ..good }, DeviceStatus::BadVersion, "version 1.3"),
         (CDeviceOptions { size: 8, ..good }, DeviceStatus::Misuse, "options has 8 bytes"),
         (CDeviceOptions { request_bytes: 16, ..good }, DeviceStatus::Misuse, "request_bytes = 16"),
         (CDeviceOptions { preset: c"tini".as_ptr(), ..good }, DeviceStatus::BadSpec, "tiny"),
@@ -294,5 +302,78 @@ fn t083_arrays_of_a_caller_whose_structs_are_wider_are_read_and_written_in_its_s
         assert_eq!((taken, count, done[0][4], done[1][4]), (2, 2, 7, 7));
         assert_eq!([done[0][0], done[1][0]], [0, 1]);
     }
+    assert_eq!(pumice_device_close(device), 0);
+}
+
+/// A call that a device with data refuses, which has done a read of one page as its request 1.
+fn illegal_with_data(device: u64, random: &mut Random) -> c_int {
+    let (mut page, mut id, mut bytes) = ([7_u8; 8192], 99, 99);
+    let (good, length) = (write(1 << 40, 1), random.below(8192) as usize);
+    let (given, room) = (page.as_ptr().cast(), page.as_mut_ptr().cast());
+    // SAFETY: null pointers are allowed, and all others are to live variables, as long as is said.
+    let status = unsafe {
+        match random.below(11) {
+            0 => pumice_device_submit_data(
+                device,
+                &raw const good,
+                given,
+                length + usize::from(length == 4096),
+                &raw mut id,
+            ),
+            1 => pumice_device_submit_data(device, &raw const good, null(), 4096, &raw mut id),
+            2 => pumice_device_submit_data(device, &raw const good, null(), 0, &raw mut id),
+            3 => pumice_device_submit_data(device, null(), given, 4096, &raw mut id),
+            4 => pumice_device_submit_data(device, &raw const good, given, usize::MAX, &raw mut id),
+            5 => {
+                let read = CDeviceRequest { kind: 0, offset_bytes: 1 + random.below(511), ..good };
+                pumice_device_submit_data(device, &raw const read, null(), 0, &raw mut id)
+            }
+            6 => submit(device, &[good]).0,
+            7 => pumice_device_take_data(device, 1, null_mut(), 4096, &raw mut bytes),
+            8 => pumice_device_take_data(device, 1, room, random.below(4096) as usize, null_mut()),
+            9 => pumice_device_take_data(device, random.below(2) * (2 + random.below(1 << 40)), room, 8192, null_mut()),
+            _ => pumice_device_take_data(device ^ (1 << (32 + random.below(32))), 1, room, 8192, &raw mut bytes),
+        }
+    };
+    assert_eq!((id, bytes == 99 || bytes == 4096, page), (99, true, [7; 8192]), "nothing was written");
+    status
+}
+
+#[test]
+fn t085_bytes_go_in_and_come_out_and_calls_that_do_not_fit_them_are_refused() {
+    let (seed, calls) = chosen(ILLEGAL / 4);
+    let mut random = Random::new(seed);
+    let device = opened_for(&CDeviceOptions { data: 1, ..default_options() });
+    let page: Vec<u8> = (0..4096).map(|nth| (nth * 7 + nth / 256) as u8).collect();
+    let read = CDeviceRequest { kind: 0, ..write(5_000_000, 1) };
+    let mut id = 9;
+    // SAFETY: live variables, as long as is said.
+    unsafe {
+        let given = page.as_ptr().cast();
+        assert_eq!(pumice_device_submit_data(device, &write(0, 1), given, 4096, &raw mut id), 0, "{}", said());
+        assert_eq!((id, submit(device, &[read])), (0, (0, 1)));
+    }
+    assert_eq!(advance(device, u64::MAX, &mut [CDeviceCompletion::default(); 4]), (0, 2));
+    let before = info(device);
+    for nth in 0..calls {
+        let status = illegal_with_data(device, &mut random);
+        assert!(status != 0 && status != DeviceStatus::Internal as c_int, "call {nth}");
+        assert!(!said().is_empty() && !said().contains('\n'), "{}", said());
+    }
+    assert_eq!(format!("{before:?}"), format!("{:?}", info(device)));
+    let mut copy = 0;
+    // SAFETY: a live variable.
+    assert_eq!(unsafe { pumice_device_fork(device, &raw mut copy) }, 0);
+    for device in [device, copy] {
+        let (mut found, mut bytes) = (vec![0_u8; 8192], 0);
+        // SAFETY: live variables, as long as is said.
+        let status = unsafe { pumice_device_take_data(device, 1, found.as_mut_ptr().cast(), 8192, &raw mut bytes) };
+        assert_eq!((status, bytes, &found[..4096], found[4096]), (0, 4096, &page[..], 0));
+        assert_eq!(pumice_device_close(device), 0);
+    }
+    // Programs that were built before there were bytes have shorter options.
+    let old = CDeviceOptions { data: 1, size: size_of::<CDeviceOptions>() as u32 - 8, ..default_options() };
+    let device = opened_for(&CDeviceOptions { version: DEVICE_VERSION.code() - 1, ..old });
+    assert_eq!(submit(device, &[write(0, 1)]), (0, 1));
     assert_eq!(pumice_device_close(device), 0);
 }

@@ -276,3 +276,32 @@ fn a016_no_part_of_a_device_is_busy_for_longer_than_there_was_time() {
         all.into_iter().flatten().chain([&shares["controller"]]).filter_map(serde_json::Value::as_f64).collect();
     assert!(all.len() == 5 && all.iter().all(|share| (0.0..=1.0).contains(share)), "{shares}");
 }
+
+/// The guard of last copies, of devices whose spec says that their workload trims nothing, took the trims of a caller for
+/// losses: an erase of what was trimmed ended the device.
+#[test]
+fn t994_a_caller_may_trim_whatever_the_workload_of_its_spec_does() {
+    let sets = [
+        ("ftl.kind", "page"),
+        ("ftl.recovery", "scan"),
+        ("ftl.over_provisioning", "0.3"),
+        ("initial.fill", "0.8"),
+        ("run.check", "integrity"),
+    ];
+    let spec = source(&sets);
+    let (mut device, mut random) = (Device::open(&spec).expect("a device"), RandomStream::new(3, "trims"));
+    let file = std::env::temp_dir().join(format!("pumice-device-trims-{}", std::process::id()));
+    for round in 0..4 {
+        for _ in 0..400 {
+            let page = random.below(device.capacity() / 4096) * 4096;
+            let trims = random.below(3) == 0;
+            let request = if trims { DeviceRequest::trim(page, 4096) } else { DeviceRequest::write(page, 4096) };
+            device.submit(device.now(), &request).expect("legal");
+            device.advance_for(Device::NEVER, usize::MAX).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        }
+        let key = SealKey::of(b"a key of the tests, 32 bytes or so");
+        device.snapshot(&file, &key).expect("is written");
+        device = Device::open_snapshot(&spec, &file, &key).expect("is read");
+    }
+    std::fs::remove_file(&file).expect("was written");
+}

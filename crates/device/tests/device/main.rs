@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "how much was compared, shown with --nocapture")]
 
 mod calls;
+mod data;
 mod identity;
 mod support;
 mod zones;

@@ -13,8 +13,8 @@ use super::replay::Onlooker;
 use super::subject::CrashSubject;
 use super::truth::{FoundContent, HostTruth};
 use super::verdict::{CrashVerdict, CutContext};
-use crate::data::DataPath;
-use crate::data::exchange::DeviceSession;
+use crate::device::exchange::DeviceSession;
+use crate::device::pages::{DataPath, ServedPages};
 
 /// The cuts of one worker.
 pub struct CutTrials<'a> {
@@ -60,7 +60,7 @@ impl<'a> CutTrials<'a> {
         let flash = session.flash_cut_at(cut.at)?;
         let (under_way, requests) = (flash.under_way(), truth.done());
         let context = CutContext { at: cut.at, under_way, requests, mark: self.mark(requests) };
-        let mut path = DataPath::of_stamps(self.subject.config.mapped_page_bytes());
+        let mut path = DataPath::of_stamps(self.subject.config.mapped_page_bytes(), ServedPages::default());
         path.set_replay(true);
         let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
         let own = &mut fork.ssd.observer;

@@ -7,8 +7,8 @@ use std::path::Path;
 use pumice_engine::SimError;
 
 use super::truth::{FoundContent, HostTruth};
-use crate::data::sector::{SectorStamp, flip_bit, stamps_of};
 use crate::protocol::SECTOR;
+use pumice_engine::data::{SectorStamp, flip_bit, stamps_of};
 
 /// Writes the pages of a device, in order, as a sparse file. Sectors come from the data of the session; what cannot be
 /// read is zeroes.

@@ -3,7 +3,7 @@
 //!
 //! The session is replayed once. At each instant the device is forked: the fork loses its power, recovers and is
 //! judged, and the session goes on without having noticed. The lab's devices keep a number for each sector in place of
-//! its bytes ([`SectorStamp`](crate::data::sector::SectorStamp)): it names the write that the sector comes from, so
+//! its bytes ([`SectorStamp`](pumice_engine::data::SectorStamp)): it names the write that the sector comes from, so
 //! that the judge knows not only that a sector is wrong but where it comes from.
 
 mod cut;

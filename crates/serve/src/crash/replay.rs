@@ -10,9 +10,9 @@ use pumice_workload::RandomStream;
 use super::cut::CutPlaces;
 use super::subject::CrashSubject;
 use super::truth::HostTruth;
-use crate::data::DataPath;
-use crate::data::exchange::{DeviceSession, exchange, settle};
-use crate::data::transfer::Transfer;
+use crate::device::exchange::{DeviceSession, exchange, settle};
+use crate::device::pages::{DataPath, ServedPages};
+use pumice_engine::data::Transfer;
 
 /// Whoever looks on.
 pub trait Onlooker {
@@ -40,7 +40,7 @@ pub trait Onlooker {
 /// A simulation that ends in an error, or what the onlooker says.
 pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<(), SimError> {
     let config = &subject.config;
-    let mut path = DataPath::of_stamps(config.mapped_page_bytes());
+    let mut path = DataPath::of_stamps(config.mapped_page_bytes(), ServedPages::default());
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
     let mut session = Session::new(config, subject.scale, &mut path)?;

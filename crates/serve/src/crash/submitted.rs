@@ -8,7 +8,7 @@ use pumice_config::Config;
 use pumice_engine::SimError;
 use pumice_types::HostRequest;
 
-use crate::data::DataPath;
+use crate::device::pages::{DataPath, ServedPages};
 use crate::device::submitted::SubmittedRequests;
 use crate::device::{Device, Kept};
 use crate::recording::RecordedSession;
@@ -31,7 +31,7 @@ impl SubmittedSession {
     /// A device that cannot be built, or a simulation that ends in an error.
     pub fn of(config: &Config, scale: f64, recorded: RecordedSession) -> Result<SubmittedSession, SimError> {
         let RecordedSession { operations, marks } = recorded;
-        let mut path = DataPath::new(config.mapped_page_bytes(), None);
+        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
         let kept = Kept { submitted: Some(SubmittedRequests::default()), ..Kept::default() };
         let mut device = Device::new(config, scale, &mut path, kept, &|| true)?;
         // Requests before each operation, and before the end.
@@ -60,12 +60,12 @@ mod tests {
     use pumice_workload::RandomStream;
 
     use super::*;
-    use crate::data::exchange::{exchange, settle};
-    use crate::data::transfer::Transfer;
+    use crate::device::exchange::{exchange, settle};
     use crate::protocol::transmission::Reply;
     use crate::recording::operation::{ClientOperation, Place, request};
     use crate::recording::spec::served_config;
     use crate::recording::{RecordedSpec, RecordingHeader, RecordingWriter};
+    use pumice_engine::data::Transfer;
 
     const SECTOR: u64 = 512;
 
@@ -122,7 +122,7 @@ mod tests {
     fn record(config: &Config, operations: &[ClientOperation], to: &Path) {
         let header = RecordingHeader { capacity_bytes: u64::MAX, spec: RecordedSpec::default() };
         let recording = Some(RecordingWriter::create(to, &header).expect("a file"));
-        let mut path = DataPath::new(config.mapped_page_bytes(), None);
+        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
         let kept = Kept { recording, ..Kept::default() };
         let mut device: Device<()> = Device::new(config, 1.0, &mut path, kept, &|| true).expect("a device");
         for operation in operations {
@@ -135,7 +135,7 @@ mod tests {
 
     /// What the lab's device of this configuration holds behind the session.
     fn replayed(config: &Config, session: &SubmittedSession) -> Vec<u8> {
-        let mut path = DataPath::new(config.mapped_page_bytes(), None);
+        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
         let mut device = Session::new(config, 1.0, &mut path).expect("a device");
         let mut left = &session.data.as_ref().expect("data")[..];
         let mut exchanged = |request: HostRequest, data: Vec<u8>| {

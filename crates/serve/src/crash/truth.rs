@@ -11,8 +11,8 @@ use pumice_engine::host::promises::{OpenPlace, PromiseRules, Promised, Promises}
 use pumice_types::{HostRequest, RequestKind, Time};
 
 use super::verdict::{CrashVerdict, CutContext, WrongKind, WrongPages, WrongSector};
-use crate::data::sector::{STAMP, SectorStamp, stamps_of};
 use crate::protocol::SECTOR;
+use pumice_engine::data::{STAMP, SectorStamp, stamps_of};
 
 /// What a host finds in a logical page.
 pub enum FoundContent {

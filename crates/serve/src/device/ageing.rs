@@ -6,7 +6,7 @@ use pumice_types::{HostRequest, Lpn, Time};
 use serde_json::{Value, json};
 
 use super::{Device, check};
-use crate::data::exchange::{exchange, settle};
+use crate::device::exchange::{exchange, settle};
 use crate::recording::journal::{AgeOrder, DeviceEvent};
 
 /// Most user capacities that are written at a time.

@@ -15,7 +15,7 @@ const STATUS_PAGES_MAX: u64 = 1 << 18;
 impl<T> Device<'_, T> {
     /// Whether a logical page holds data.
     fn holds_data(&mut self, lpn: u32) -> bool {
-        self.session.ssd.ftl().locate(Lpn(lpn)).is_some() || self.path().ram.holds(lpn)
+        self.session.ssd.ftl().locate(Lpn(lpn)).is_some() || self.path().holds_in_ram(lpn)
     }
 
     /// Pages of a part of the device.

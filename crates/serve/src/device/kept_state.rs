@@ -5,11 +5,11 @@ use pumice_ftl::Recovery;
 use pumice_types::Time;
 
 use super::{Device, check};
-use crate::data::exchange::settle;
-use crate::data::transfer::Transfer;
-use crate::data::volatile::VolatileBytes;
+use crate::device::exchange::settle;
 use crate::recording::journal::DeviceEvent;
 use crate::store::Store;
+use pumice_engine::data::Transfer;
+use pumice_engine::data::VolatileBytes;
 
 impl<T> Device<'_, T> {
     /// Commits the device to its store if something is done that a client may rely on.
@@ -31,7 +31,7 @@ impl<T> Device<'_, T> {
         let volatile = if self.loses_ram() { self.path().volatile_but_lost() } else { self.path().volatile() };
         let Some(store) = &mut self.kept.store else { return Ok(()) };
         let kept = volatile.encode().and_then(|ram| store.commit(at, &ram));
-        kept.and_then(|()| self.path().commit(false)).map_err(SimError::Output)
+        kept.and_then(|()| self.path().medium.commit(false)).map_err(SimError::Output)
     }
 
     /// Whether a session that breaks off becomes a power cut that takes all of the RAM.
@@ -119,7 +119,7 @@ impl<T> Device<'_, T> {
             }
             DeviceEvent::Commit(at, _) => {
                 self.replay_until(*at, goes_on)?;
-                self.path().retrace_commit();
+                self.path().medium.retrace_commit();
                 return Ok(());
             }
             DeviceEvent::Request(request) => request,
@@ -150,8 +150,8 @@ mod tests {
     use pumice_workload::RandomStream;
 
     use super::*;
-    use crate::data::DataPath;
     use crate::device::Kept;
+    use crate::device::pages::DataPath;
     use crate::protocol::transmission::Reply;
     use crate::recording::operation::{ClientOperation, Place};
     use crate::recording::spec::served_config;
@@ -173,7 +173,7 @@ mod tests {
     fn with_device<R>(config: &Config, file: &Path, does: impl FnOnce(&mut Device<()>) -> R) -> R {
         let geometry = config.device_geometry(1.0).expect("a geometry");
         let store = Store::open(file, &config.digest(), 1.0, &geometry).expect("a store");
-        let mut path = DataPath::new(config.mapped_page_bytes(), Some(store.pages().expect("a handle")));
+        let mut path = DataPath::new(config.mapped_page_bytes(), store.pages().expect("a handle").into());
         let kept = Kept { store: Some(store), ..Kept::default() };
         let mut device = Device::new(config, 1.0, &mut path, kept, &|| true).expect("a device");
         does(&mut device)

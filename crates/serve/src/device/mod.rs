@@ -1,5 +1,7 @@
 //! The device: a session of the engine with the bytes of its pages. Operations begin, time passes, and they are done.
 
+pub(crate) mod exchange;
+pub(crate) mod pages;
 pub(crate) mod submitted;
 pub(crate) mod under_way;
 
@@ -20,9 +22,8 @@ use pumice_workload::Trims;
 use serde_json::{Value, json};
 
 use self::snapshots::DeviceSnapshots;
-use crate::data::DataPath;
-use crate::data::exchange::{DeviceSession, exchange, next_event, settle, submit};
-use crate::data::transfer::{FinishedTransfer, Transfer};
+use crate::device::exchange::{DeviceSession, exchange, next_event, settle, submit};
+use crate::device::pages::DataPath;
 use crate::device::submitted::SubmittedRequests;
 use crate::device::under_way::{DoneOperation, Operations};
 use crate::protocol::transmission::{ErrorCode, Reply};
@@ -31,6 +32,7 @@ use crate::recording::journal::DeviceEvent;
 use crate::recording::operation::{ClientOperation, OperationStep, Place, request};
 use crate::recording::record::Record;
 use crate::store::Store;
+use pumice_engine::data::{FinishedTransfer, Transfer};
 
 /// Where a device's requests are kept.
 #[derive(Default)]
@@ -341,7 +343,7 @@ impl<'a, T> Device<'a, T> {
         let Kept { record, store, .. } = std::mem::take(&mut self.kept);
         let at = self.now() - self.session.behind();
         if store.map_or(Ok(false), |store| store.close(at)).map_err(SimError::Output)? {
-            self.path().commit(true).map_err(SimError::Output)?;
+            self.path().medium.commit(true).map_err(SimError::Output)?;
         }
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,

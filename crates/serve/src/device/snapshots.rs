@@ -7,8 +7,9 @@ use pumice_types::Time;
 use serde_json::{Value, json};
 
 use super::Device;
-use crate::data::KeptBytes;
+use crate::device::pages::ServedPages;
 use crate::store::Store;
+use pumice_engine::data::KeptBytes;
 
 /// Most snapshots that a device has at a time.
 const SNAPSHOTS_MAX: usize = 16;
@@ -19,7 +20,7 @@ const NAME_MAX: usize = 64;
 /// The device at one instant.
 struct DeviceSnapshot {
     session: KeptSession,
-    bytes: KeptBytes,
+    bytes: KeptBytes<ServedPages>,
     cuts_s: Vec<f64>,
     present: Time,
     /// Bytes of the store's journal, if the device lives in a file.

@@ -16,7 +16,7 @@ pub const FIXED_NEWSTYLE: u16 = 1;
 pub const NO_ZEROES: u16 = 2;
 
 /// Smallest unit of offsets and lengths, in bytes.
-pub const SECTOR: u32 = 512;
+pub use pumice_engine::data::SECTOR;
 
 /// Longest read or write, in bytes.
 pub const PAYLOAD_MAX: u32 = 32 << 20;

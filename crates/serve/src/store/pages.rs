@@ -6,6 +6,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::store::file::StoreFile;
 
@@ -98,6 +99,16 @@ impl StoredPages {
             return Ok(());
         };
         self.file.read(out, self.at(page, slot) + from as u64).map_err(in_file(&self.path))
+    }
+
+    /// The bytes of a page; `None`: all zeroes.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn bytes(&self, page: u64) -> Result<Option<Arc<[u8]>>, String> {
+        let mut bytes = vec![0; self.page_bytes as usize];
+        self.read(page, 0, &mut bytes)?;
+        Ok(bytes.iter().any(|&byte| byte != 0).then(|| bytes.into()))
     }
 
     /// Writes a page; `None`: zeroes.

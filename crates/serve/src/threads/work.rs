@@ -11,7 +11,7 @@ use pumice_engine::{Circumstances, SimError};
 use pumice_types::Time;
 use serde_json::Value;
 
-use crate::data::DataPath;
+use crate::device::pages::{DataPath, ServedPages};
 use crate::device::{Device, Kept};
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::recording::journal::AgeOrder;
@@ -136,7 +136,7 @@ impl DeviceWork {
         let page_bytes = config.mapped_page_bytes();
         let pages = kept.store.as_ref().map(Store::pages).transpose();
         let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
-        let mut path = DataPath::new(page_bytes, pages);
+        let mut path = DataPath::new(page_bytes, pages.map_or_else(ServedPages::default, ServedPages::from));
         let goes_on = || !told.gives_up.load(Ordering::Relaxed);
         let mut device = Device::new(&config, scale, &mut path, kept, &goes_on)?;
         let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });

@@ -2,26 +2,25 @@
 
 use pumice_types::{FlashCommand, FlashOp, RequestKind};
 
+use super::failing::FailingDrive;
+use super::pages::{PageMedium, PagesInMemory};
+use super::volatile::VolatileBytes;
 use super::{DataPath, nth_page};
-use crate::data::failing::FailingDrive;
-use crate::data::pages::PhysicalPages;
-use crate::data::volatile::VolatileBytes;
 
 /// What a device held at one instant, on flash and in RAM.
-pub struct KeptBytes {
-    pages: Option<PhysicalPages>,
+pub struct KeptBytes<M> {
+    medium: M,
     volatile: VolatileBytes,
     failing: Option<Box<FailingDrive>>,
 }
 
-impl DataPath {
+impl<M: PageMedium> DataPath<M> {
     /// What the device holds now. Requests under way are no part of it.
     ///
     /// # Errors
     /// The device is in a file that cannot be copied.
-    pub fn keep(&self) -> Result<KeptBytes, String> {
-        let pages = self.pages.as_ref().map(|(pages, _)| pages.copied()).transpose()?;
-        Ok(KeptBytes { pages, volatile: self.volatile(), failing: self.failing.clone() })
+    pub fn keep(&self) -> Result<KeptBytes<M>, String> {
+        Ok(KeptBytes { medium: self.medium.copied()?, volatile: self.volatile(), failing: self.failing.clone() })
     }
 
     /// What is in RAM.
@@ -44,27 +43,12 @@ impl DataPath {
         self.is_replay = false;
     }
 
-    /// The pages were committed in an earlier session.
-    pub fn retrace_commit(&mut self) {
-        self.pages.iter_mut().for_each(|(pages, _)| pages.retrace_commit());
-    }
-
-    /// The pages are committed. `is_end`: what nobody needs any more is given up now.
-    ///
-    /// # Errors
-    /// The file's.
-    pub fn commit(&mut self, is_end: bool) -> Result<(), String> {
-        self.pages.iter_mut().try_for_each(|(pages, _)| pages.commit(is_end))
-    }
-
     /// Goes back to what this device, or another one of its kind, held. Nothing is under way then.
     ///
     /// # Errors
     /// The device is in a file that cannot be written.
-    pub fn go_back_to(&mut self, kept: &KeptBytes) -> Result<(), String> {
-        if let (Some((pages, _)), Some(kept)) = (&mut self.pages, &kept.pages) {
-            pages.go_back_to(kept)?;
-        }
+    pub fn go_back_to(&mut self, kept: &KeptBytes<M>) -> Result<(), String> {
+        self.medium.go_back_to(&kept.medium)?;
         self.lose_ram();
         self.finished.clear();
         self.failure = None;
@@ -83,11 +67,39 @@ impl DataPath {
         match command.op {
             FlashOp::Program | FlashOp::Copy => {
                 let filled = (0..self.filled_by(command)).map(|nth| nth_page(command.target, nth));
-                let Some((pages, _)) = &mut self.pages else { return };
-                filled.for_each(|page| pages.retrace_program(page));
+                filled.for_each(|page| self.medium.retrace_program(page));
             }
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => self.erase(command),
             FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
         }
+    }
+}
+
+impl DataPath<PagesInMemory> {
+    /// What the device holds now, as bytes. Requests under way are no part of it.
+    ///
+    /// # Errors
+    /// A drive that fails: what it may strike is not written down.
+    pub fn written_down(&self) -> Result<Vec<u8>, String> {
+        if self.failing.is_some() {
+            return Err("a drive that fails (power.failure) cannot be written down".into());
+        }
+        let written = (&self.medium, self.volatile());
+        postcard::to_stdvec(&written).map_err(|error| format!("the bytes cannot be written down: {error}"))
+    }
+
+    /// Goes on with what a device of the same kind held.
+    ///
+    /// # Errors
+    /// The bytes are no such thing; nothing has changed then.
+    pub fn restore(&mut self, written: &[u8]) -> Result<(), String> {
+        let read: Result<(PagesInMemory, VolatileBytes), _> = postcard::from_bytes(written);
+        let (medium, volatile) = read.map_err(|error| format!("holds no bytes of a device: {error}"))?;
+        if !medium.is_like(&self.medium) {
+            return Err("holds the bytes of another device".into());
+        }
+        self.medium = medium;
+        self.put_back(volatile);
+        Ok(())
     }
 }

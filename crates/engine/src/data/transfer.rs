@@ -2,10 +2,11 @@
 
 use pumice_types::{HostRequest, Time};
 
-use crate::data::ram::ControllerRam;
-use crate::data::sector::SectorForm;
+use super::ram::ControllerRam;
+use super::sector::SectorForm;
 
 /// A host request with its bytes.
+#[derive(Clone)]
 pub struct Transfer {
     /// The request.
     pub request: HostRequest,
@@ -15,12 +16,14 @@ pub struct Transfer {
     pub owner: u32,
     /// A page that it has read fails its code.
     pub is_corrupt: bool,
+    /// What it writes is in RAM.
+    pub(super) is_stored: bool,
 }
 
 impl Transfer {
     /// A request that was not submitted yet; `data` is what it writes.
     pub fn new(request: HostRequest, data: Vec<u8>) -> Transfer {
-        Transfer { request, data, owner: 0, is_corrupt: false }
+        Transfer { request, data, owner: 0, is_corrupt: false, is_stored: false }
     }
 
     /// Makes the transfer a part of something.
@@ -30,6 +33,7 @@ impl Transfer {
 }
 
 /// A request that is done.
+#[derive(Clone)]
 pub struct FinishedTransfer {
     /// The request.
     pub transfer: Transfer,

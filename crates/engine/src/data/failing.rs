@@ -12,8 +12,8 @@ use pumice_nand::NandArray;
 use pumice_types::{BlockId, Lpn, PageAddress};
 use pumice_workload::RandomStream;
 
-use crate::data::pages::PhysicalPages;
-use crate::data::sector::{SECTOR_BITS, SectorForm};
+use super::pages::PageMedium;
+use super::sector::{SECTOR_BITS, SectorForm};
 
 /// Programs of host data that a cut may strike: the last ones.
 const PROGRAMS_STRUCK: usize = 8;
@@ -79,7 +79,7 @@ impl FailingDrive {
     pub fn strike(
         &mut self,
         array: &mut NandArray,
-        pages: &mut PhysicalPages,
+        pages: &mut impl PageMedium,
         random: &mut RandomStream,
     ) -> Result<(), String> {
         // A page that was erased since is no longer what it was.
@@ -121,7 +121,7 @@ impl FailingDrive {
     fn corrupt(
         &self,
         struck: &RecentProgram,
-        pages: &mut PhysicalPages,
+        pages: &mut impl PageMedium,
         random: &mut RandomStream,
     ) -> Result<(), String> {
         let Some(new) = &struck.new else { return Ok(()) };

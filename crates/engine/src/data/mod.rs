@@ -7,56 +7,63 @@
 //! have put there, with what RAM knows of newer writes laid over it. So every read has one instant at which it is true,
 //! however many requests are under way.
 
-pub(crate) mod exchange;
-pub(crate) mod failing;
-pub(crate) mod pages;
-pub(crate) mod queued;
-pub(crate) mod ram;
-pub(crate) mod sector;
-pub(crate) mod transfer;
-pub(crate) mod volatile;
-
+mod failing;
 mod kept;
+mod pages;
+mod queued;
+mod ram;
+mod sector;
+mod transfer;
+mod volatile;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pumice_engine::observe::{Beginning, Observer, PageRead, PageReader};
 use pumice_nand::NandArray;
 use pumice_types::{
     FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PageUnit, PbTree, RequestKind, Time, UnitPages, UnitSource,
 };
 use pumice_workload::RandomStream;
 
+use self::failing::FailingDrive;
 pub use self::kept::KeptBytes;
-use crate::data::failing::FailingDrive;
-use crate::data::pages::PhysicalPages;
-use crate::data::queued::{PageNow, QueuedContent, QueuedPages};
-use crate::data::ram::ControllerRam;
-use crate::data::sector::SectorForm;
-use crate::data::transfer::{FinishedTransfer, PageSplit, Transfer};
-use crate::store::pages::StoredPages;
+pub use self::pages::{PageMedium, PagesInMemory};
+use self::queued::{PageNow, QueuedContent, QueuedPages};
+use self::ram::ControllerRam;
+use self::sector::SectorForm;
+pub use self::sector::{SECTOR, STAMP, SectorStamp, flip_bit, stamps_of};
+use self::transfer::PageSplit;
+pub use self::transfer::{FinishedTransfer, Transfer};
+pub use self::volatile::VolatileBytes;
+use crate::controller::Controller;
+use crate::error::SimError;
+use crate::observe::{Beginning, Observer, PageRead, PageReader};
 
 /// What the chips' erases erase.
+#[derive(Clone)]
 struct EraseShape {
     tree: PbTree,
     sub_blocks: Option<UnitPages>,
 }
 
-/// The bytes of a device, and the requests under way.
-pub struct DataPath {
+/// The bytes of a device, and the requests under way. `M` is where the bytes of its flash are.
+#[derive(Clone)]
+pub struct DataPath<M> {
     split: PageSplit,
     /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
     user_pages: u32,
-    pages: Option<(PhysicalPages, EraseShape)>,
-    /// The pages of a store, until the device begins.
-    stored: Option<StoredPages>,
+    /// The pages of flash.
+    pub medium: M,
+    /// `None`: the device has not begun.
+    erases: Option<EraseShape>,
+    /// Writes are settled when their zone takes them, not when they come.
+    has_zones: bool,
     /// Commands come that a store's pages have seen already.
     is_replay: bool,
     /// Why bytes could not be moved.
     failure: Option<String>,
     /// Pages in the controller's RAM.
-    pub ram: ControllerRam,
+    ram: ControllerRam,
     /// Pages that queued commands will fill.
     queued: QueuedPages,
     /// Mapping units of a page. A page here, logical or of flash, is one of them.
@@ -74,24 +81,25 @@ pub struct DataPath {
     failing: Option<Box<FailingDrive>>,
 }
 
-impl DataPath {
-    /// The data path of a device that was not begun, with its bytes in a store or in memory.
-    pub fn new(page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
-        DataPath::keeping(SectorForm::Bytes, page_bytes, stored)
+impl<M: PageMedium> DataPath<M> {
+    /// The data path of a device that was not begun.
+    pub fn new(page_bytes: u32, medium: M) -> DataPath<M> {
+        DataPath::keeping(SectorForm::Bytes, page_bytes, medium)
     }
 
-    /// The data path of a device that was not begun, in memory, with stamps in place of bytes.
-    pub fn of_stamps(page_bytes: u32) -> DataPath {
-        DataPath::keeping(SectorForm::Stamps, page_bytes, None)
+    /// The data path of a device that was not begun, with stamps in place of bytes.
+    pub fn of_stamps(page_bytes: u32, medium: M) -> DataPath<M> {
+        DataPath::keeping(SectorForm::Stamps, page_bytes, medium)
     }
 
-    fn keeping(form: SectorForm, page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
+    fn keeping(form: SectorForm, page_bytes: u32, medium: M) -> DataPath<M> {
         let split = PageSplit { page_bytes: u64::from(page_bytes), form };
         DataPath {
             split,
             user_pages: 0,
-            pages: None,
-            stored,
+            medium,
+            erases: None,
+            has_zones: false,
             is_replay: false,
             failure: None,
             ram: split.empty_ram(),
@@ -125,7 +133,7 @@ impl DataPath {
     /// # Errors
     /// The file's.
     pub fn stored(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
-        self.pages.as_ref().map_or(Ok(None), |(pages, _)| pages.bytes(page))
+        self.medium.bytes(page)
     }
 
     /// Whether the drive answers nothing any more.
@@ -159,6 +167,11 @@ impl DataPath {
         Ok(true)
     }
 
+    /// Whether RAM holds anything of a page.
+    pub fn holds_in_ram(&self, lpn: u32) -> bool {
+        self.ram.holds(lpn)
+    }
+
     /// Why bytes could not be moved, if something failed since this was last asked.
     pub fn take_failure(&mut self) -> Option<String> {
         self.failure.take()
@@ -174,13 +187,17 @@ impl DataPath {
         self.finished.pop_front()
     }
 
-    /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
-    pub fn settle(&mut self, mut is_buffering: impl FnMut(Lpn) -> bool) {
+    /// Forgets what RAM holds of pages that are programmed, unless the controller has newer data of them.
+    ///
+    /// # Errors
+    /// Bytes could not be moved.
+    pub fn settle(&mut self, controller: &mut Controller) -> Result<(), SimError> {
         for lpn in self.settled.drain(..) {
-            if !is_buffering(Lpn(lpn)) {
+            if !controller.is_buffering(Lpn(lpn)) {
                 self.ram.forget(lpn);
             }
         }
+        self.failure.take().map_or(Ok(()), |text| Err(SimError::Output(text)))
     }
 
     /// How many pages a command fills, one behind the other.
@@ -237,7 +254,7 @@ impl DataPath {
                 Ok(is_corrupt)
             }
             PageNow::Flash(page) => {
-                self.pages.iter().try_for_each(|(pages, _)| pages.read(page, from, out))?;
+                self.medium.read(page, from, out)?;
                 Ok(is_corrupt(array, page))
             }
         }
@@ -292,10 +309,9 @@ impl DataPath {
             None => self.content_of(command, nth, None)?,
         };
         let from_ram = self.stored_from_ram(command, nth);
-        let Some((pages, _)) = &mut self.pages else { return Ok(()) };
         let bytes = match content {
             QueuedContent::Bytes { bytes, .. } => bytes,
-            QueuedContent::CopyOf(source) => pages.bytes(source)?,
+            QueuedContent::CopyOf(source) => self.medium.bytes(source)?,
         };
         if let Some(lpn) = from_ram {
             self.settled.push(lpn.0);
@@ -303,12 +319,12 @@ impl DataPath {
                 failing.note_program(target, lpn, bytes.clone());
             }
         }
-        pages.program(target, bytes)
+        self.medium.program(target, bytes)
     }
 
     /// Takes away the bytes of what is erased.
     fn erase(&mut self, command: &FlashCommand) {
-        let Some((pages, erases)) = &mut self.pages else { return };
+        let (Some(erases), pages) = (&self.erases, &mut self.medium) else { return };
         let block = command.target.block;
         match command.op {
             FlashOp::PartialErase => pages.erase(block, erases.tree.page_range(command.pb())),
@@ -336,7 +352,11 @@ impl DataPath {
     }
 
     /// A write of pages begins or, with `is_done`, has ended.
-    fn note_write(&mut self, transfer: &Transfer, is_done: bool) {
+    fn note_write(&mut self, transfer: &mut Transfer, is_done: bool) {
+        transfer.is_stored = !is_done;
+        if self.is_replay {
+            return;
+        }
         for piece in self.split.pieces(&transfer.request) {
             if is_done {
                 self.ram.write_done(piece.lpn);
@@ -348,24 +368,26 @@ impl DataPath {
     }
 }
 
-impl Observer for DataPath {
+impl<M: PageMedium> Observer for DataPath<M> {
     fn begin(&mut self, beginning: &Beginning) {
         let config = beginning.array.config();
         self.user_pages = beginning.user_pages;
         self.units_per_page = config.geometry.units_per_page;
         let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
-        let erases = EraseShape { tree: config.tree, sub_blocks };
-        self.pages = Some((PhysicalPages::new(&config.geometry, self.stored.take()), erases));
+        self.erases = Some(EraseShape { tree: config.tree, sub_blocks });
+        self.medium.begin(&config.geometry);
+        self.has_zones = beginning.config.ftl.has_host_zones();
         self.failing = FailingDrive::of(beginning.config.power.failure, self.split.form).map(Box::new);
     }
 
     fn accepted(&mut self, slot: u32, request: &HostRequest) {
         let Some(mut transfer) = self.next.take() else { return };
         match request.kind {
-            _ if self.is_replay => {}
-            RequestKind::Write => self.note_write(&transfer, false),
-            RequestKind::Read => transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)],
-            RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
+            RequestKind::Write if !self.has_zones => self.note_write(&mut transfer, false),
+            RequestKind::Read if !self.is_replay => {
+                transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)];
+            }
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
         }
         let slot = slot as usize;
         if self.under_way.len() <= slot {
@@ -375,15 +397,21 @@ impl Observer for DataPath {
     }
 
     fn completed(&mut self, slot: u32, at: Time) {
-        let Some(transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
+        let Some(mut transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
         if self.is_replay {
             return;
         }
-        match transfer.request.kind {
-            RequestKind::Write => self.note_write(&transfer, true),
-            RequestKind::Read | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {}
+        if transfer.is_stored {
+            self.note_write(&mut transfer, true);
         }
         self.finished.push_back(FinishedTransfer { transfer, at });
+    }
+
+    fn admitted(&mut self, slot: u32, offset_bytes: u64) {
+        let Some(mut transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
+        transfer.request.offset_bytes = offset_bytes;
+        self.note_write(&mut transfer, false);
+        self.under_way[slot as usize] = Some(transfer);
     }
 
     fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
@@ -420,7 +448,7 @@ impl Observer for DataPath {
         }
         // What is left of the page are writes under way: they may count as later than the trim.
         self.ram.give_up(lpn.0);
-        for transfer in self.under_way.iter().flatten().filter(|transfer| transfer.request.kind == RequestKind::Write) {
+        for transfer in self.under_way.iter().flatten().filter(|transfer| transfer.is_stored) {
             let own = self.split.pieces(&transfer.request).find(|piece| piece.lpn == lpn.0);
             own.into_iter().for_each(|piece| self.ram.write(lpn.0, piece.from, &transfer.data[piece.place()]));
         }
@@ -436,8 +464,8 @@ impl Observer for DataPath {
 
     fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
         self.lose_ram();
-        let (Some(failing), Some((pages, _))) = (&mut self.failing, &mut self.pages) else { return };
-        let struck = failing.strike(array, pages, random);
+        let Some(failing) = &mut self.failing else { return };
+        let struck = failing.strike(array, &mut self.medium, random);
         self.note(struck);
     }
 

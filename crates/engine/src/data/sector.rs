@@ -1,6 +1,7 @@
 //! What is kept of a sector: its bytes, or a number that names the write that they come from.
 
-use crate::protocol::SECTOR;
+/// Bytes of a sector, the least that a request reads or writes.
+pub const SECTOR: u32 = 512;
 
 /// What is kept of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! How requests get into a session: at their arrival, behind whatever else happens at that instant.
 
+use pumice_engine::data::Transfer;
 use pumice_engine::{Session, SimError, Ssd};
 use pumice_types::Time;
 
-use crate::data::DataPath;
-use crate::data::transfer::Transfer;
+use crate::device::pages::DataPath;
 
 /// The session of a device whose bytes are kept.
 pub type DeviceSession<'a> = Session<&'a mut DataPath>;
@@ -67,6 +67,5 @@ pub fn next_event(session: &DeviceSession) -> Result<Time, SimError> {
 /// Bytes could not be moved.
 pub fn settle(session: &mut DeviceSession) -> Result<(), SimError> {
     let Ssd { observer, controller, .. } = &mut session.ssd;
-    observer.settle(|lpn| controller.is_buffering(lpn));
-    observer.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
+    observer.settle(controller)
 }

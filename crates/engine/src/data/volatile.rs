@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::queued::QueuedPages;
-use crate::data::ram::ControllerRam;
+use super::queued::QueuedPages;
+use super::ram::ControllerRam;
 
 /// Bytes in RAM at one instant.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct VolatileBytes {
     /// Pages whose newest bytes are in the controller's RAM.
-    pub ram: ControllerRam,
+    pub(super) ram: ControllerRam,
     /// Pages that queued commands will fill.
-    pub queued: QueuedPages,
+    pub(super) queued: QueuedPages,
     /// Logical pages that RAM may hold no longer.
-    pub settled: Vec<u32>,
+    pub(super) settled: Vec<u32>,
 }
 
 impl VolatileBytes {
