@@ -9,11 +9,19 @@
 //! | 24 | 4 | logical page | 41 | 1 | kind of record |
 //! | 28 | 4 | sequence number; nanoseconds of a pause | 42 | 1 | cause |
 //!
-//! Byte 43 is 0. Kinds 0 to 7 are commands: read, spare search, program, copy, erase, partial erase,
-//! sub-block erase, pause. 240 marks a bad block (target block), 241 an initial fill (target block; first
-//! logical page; stride in the place of the source block; pages in byte 32; sequence number), 242 a mapping unit of the
-//! program that comes next (its place as target; logical unit; version; where it is moved from as source; in the place
-//! of the cause 0 the host, 1 moved, 2 padding). 255 ends the log; its start is the number of records before it.
+//! A search expects (byte 40): 0 found, 1 absent, 2 scan. Causes: 0 host, 1 garbage collection, 2 map, 3 read before
+//! a partial write, 4 padding of a zone. A set of sub-blocks has a bit for each. Byte 43 is 0.
+//!
+//! Kinds: 0 read, 1 spare search, 2 program, 3 copy, 4 erase, 5 partial erase, 6 sub-block erase, 7 pause (the die is
+//! kept from other work). Before any command, 240 marks a bad block (target block), 241 a block of the initial fill
+//! (target block; first logical page; the step from page to page in byte 20; pages in byte 32; sequence number).
+//! 242 is a mapping unit of the next program: its place as target, logical unit, version, where it is moved from as
+//! source, and as cause whether the host wrote it (0), it is moved (1), or it is padding (2). 255 ends the log; its
+//! start is the number of records before it.
+//!
+//! Commands are in the order in which they took effect. The parts of a multi-plane command follow each other with the
+//! same times, and so do reads of units of one page. A suspended erase has the times of its last part. Ageing and
+//! untimed runs have times 0.
 
 use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, Time, UnitSource};
 

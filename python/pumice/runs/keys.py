@@ -27,14 +27,17 @@ _INTRODUCTION = (
     " `make generated` from the engine's table of keys.\n\n"
     "Below each meaning stand default, unit, allowed values, and in italics the source of the default; without one it"
     " is chosen. If there is no default, the key is absent unless given, and the italics say what then holds."
-    " Upper limits that only guard the arithmetic are left out.\n"
+    " Very large upper limits are left out.\n"
 )
 
 #: A range of numbers as the engine words it.
 _RANGE = re.compile(r"^a (whole )?number from (.+ to .+)$")
 
 #: A range whose upper limit only guards the arithmetic.
-_UNBOUNDED = re.compile(r"^(\S+) to (\d{9,}|2\^63 - 1)\b")
+_UNBOUNDED = re.compile(r"(?:from )?(\S+) to (\d{6,}|2\^63 - 1)\b")
+
+#: Most choices that the page lists; of more it shows the first and the last.
+_MOST_CHOICES = 12
 
 #: The list of flows of a spec. Keys of a flow carry its number: `workload.flow[0].kind`.
 FLOW = "workload.flow"
@@ -212,6 +215,8 @@ def _entry(key: Key) -> list[str]:
     choices = re.findall(r'"([^"]+)"', allowed) if "|" in allowed else []
     if key.allowed == "true or false":
         allowed = ""
+    if len(choices) > _MOST_CHOICES:
+        allowed = f'"{choices[0]}", … "{choices[-1]}"'
     if choices and all(re.search(rf"(?<![\w-]){re.escape(one)}( \([^)]*\))?:", key.text) for one in choices):
         allowed = ""
     source = "" if key.source == "chosen" else f"*{key.source}*"
