@@ -16,8 +16,9 @@
 //! kept from other work). Before any command, 240 marks a bad block (target block), 241 a block of the initial fill
 //! (target block; first logical page; the step from page to page in byte 20; pages in byte 32; sequence number).
 //! 242 is a mapping unit of the next program: its place as target, logical unit, version, where it is moved from as
-//! source, and as cause whether the host wrote it (0), it is moved (1), or it is padding (2). 255 ends the log; its
-//! start is the number of records before it.
+//! source, and as cause whether the host wrote it (0), it is moved (1), or it is padding (2). Before any
+//! command, 243 is a page of the layer's own (as target; logical page). 255 ends the log; its start is the number of
+//! records before it.
 //!
 //! Commands are in the order in which they took effect. The parts of a multi-plane command follow each other with the
 //! same times, and so do reads of units of one page. A suspended erase has the times of its last part. Ageing and
@@ -31,6 +32,7 @@ pub const RECORD_BYTES: usize = 44;
 const BAD_BLOCK: u8 = 240;
 const FILL: u8 = 241;
 const UNIT: u8 = 242;
+const OWN: u8 = 243;
 const END: u8 = 255;
 
 /// One record.
@@ -48,6 +50,14 @@ pub enum LogRecord {
         pages: u16,
         /// Sequence number of the block.
         sequence: u32,
+    },
+    /// A page of the translation layer's own that lay there before the first command. The pages of a block come together,
+    /// in their order.
+    Own {
+        /// Its place.
+        place: PageAddress,
+        /// Its logical page.
+        lpn: Lpn,
     },
     /// What the next program puts into a mapping unit of its page. There is one such record for each unit, in order.
     Unit {
@@ -137,6 +147,12 @@ impl LogRecord {
                 kind: op_code(command.op),
                 cause: cause_code(command.cause),
             },
+            LogRecord::Own { place, lpn } => Fields {
+                words: [place.block.0, 0, lpn.0, 0, 0],
+                halves: [place.page, 0],
+                kind: OWN,
+                ..Fields::default()
+            },
             LogRecord::Unit { place, unit } => unit_fields(place, unit),
             LogRecord::End { records } => Fields { times: [records, 0], kind: END, ..Fields::default() },
         }
@@ -170,6 +186,7 @@ impl LogRecord {
                 let unit = PageUnit { lpn: Lpn(lpn), version: fields.version, source, written: 0 };
                 LogRecord::Unit { place: at(target, fields.halves[0]), unit }
             }
+            OWN => LogRecord::Own { place: at(target, fields.halves[0]), lpn: Lpn(lpn) },
             END => LogRecord::End { records: fields.times[0] },
             kind => {
                 let op = op_of(kind).ok_or_else(|| format!("no record is of kind {kind}"))?;

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside, reads_one_page};
-use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PageUnit, Time, UnitSource};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageUnit, Time, UnitSource};
 
 use crate::header::LogHeader;
 use crate::record::{LogRecord, RECORD_BYTES};
@@ -78,6 +78,8 @@ struct Replay {
     chips: CheckedArray,
     dies: Vec<DieState>,
     has_fill: Vec<bool>,
+    /// The page of the layer's own that came last before the first command.
+    last_own: Option<PageAddress>,
     has_begun: bool,
     commands: u64,
     /// Mapping units of the program that comes next, as far as they are told.
@@ -139,7 +141,7 @@ pub fn verify(log: &mut impl Read, go_on: &mut dyn FnMut(u64) -> bool) -> Result
                     break Some(Broken { record: number, start, text });
                 }
             }
-            initial @ (LogRecord::BadBlock(_) | LogRecord::Fill { .. }) => {
+            initial @ (LogRecord::BadBlock(_) | LogRecord::Fill { .. } | LogRecord::Own { .. }) => {
                 replay.initial(&initial).map_err(|text| damaged(&text))?;
             }
         }
@@ -176,7 +178,17 @@ impl Replay {
         let chips = CheckedArray::new(header.array()?, header.lpns());
         let dies = (0..geometry.dies()).map(|_| DieState::default()).collect();
         let has_fill = vec![false; geometry.blocks() as usize];
-        Ok(Replay { header, geometry, chips, dies, has_fill, has_begun: false, commands: 0, units: Vec::new() })
+        Ok(Replay {
+            header,
+            geometry,
+            chips,
+            dies,
+            has_fill,
+            last_own: None,
+            has_begun: false,
+            commands: 0,
+            units: Vec::new(),
+        })
     }
 
     /// Takes a record of a mapping unit.
@@ -233,8 +245,22 @@ impl Replay {
                 }
                 self.chips.array.fill_block(block, [first, stride], pages, sequence);
             }
+            LogRecord::Own { place, lpn } => self.own_page(place, lpn)?,
             LogRecord::Unit { .. } | LogRecord::Command { .. } | LogRecord::End { .. } => {}
         }
+        Ok(())
+    }
+
+    /// Takes a page of the layer's own.
+    fn own_page(&mut self, place: PageAddress, lpn: Lpn) -> Result<(), String> {
+        if self.last_own.is_none_or(|last| last.block != place.block || last.page >= place.page) {
+            self.check_untouched(place.block)?;
+        }
+        if place.page >= self.geometry.pages_per_block || lpn.0 >= self.header.lpns() {
+            return Err(format!("block {} has a page beyond its pages or the device's", place.block.0));
+        }
+        self.last_own = Some(place);
+        self.chips.array.fill_own(place, lpn, [].into());
         Ok(())
     }
 

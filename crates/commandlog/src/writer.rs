@@ -1,7 +1,7 @@
 //! The log of all flash commands, as bytes to be written out.
 
 use pumice_nand::NandArray;
-use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, PageUnit, Time};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PageUnit, Time};
 
 use crate::header::LogHeader;
 use crate::record::LogRecord;
@@ -33,8 +33,16 @@ impl CommandLog {
         }
         match array.initial_fill(block) {
             Some((lpns, pages, sequence)) => self.push(&LogRecord::Fill { block, lpns, pages, sequence }),
-            None => false,
+            None => self.push_own(array, block),
         }
+    }
+
+    /// Appends the pages of the layer's own with which a block begins.
+    fn push_own(&mut self, array: &NandArray, block: BlockId) -> bool {
+        let Geometry { pages_per_block, units_per_page, .. } = array.config().geometry;
+        let places = (0..pages_per_block).step_by(units_per_page.into()).map(|page| PageAddress::new(block, page));
+        let stored = places.map_while(|place| Some((place, array.peek(place).ok()?.lpn)));
+        stored.fold(false, |_, (place, lpn)| self.push(&LogRecord::Own { place, lpn }))
     }
 
     /// Keeps what a program puts into the units of its page until it is appended; `list` is the number that it carries.

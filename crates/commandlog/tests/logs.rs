@@ -48,6 +48,10 @@ fn fill(block: u32, lpns: [u32; 2], pages: u16) -> LogRecord {
     LogRecord::Fill { block: BlockId(block), lpns, pages, sequence: 1 }
 }
 
+fn own(block: u32, page: u16, lpn: u32) -> LogRecord {
+    LogRecord::Own { place: PageAddress::new(BlockId(block), page), lpn: Lpn(lpn) }
+}
+
 fn command(op: FlashOp, block: u32, page: u16, lpn: u32, [start, end]: [u64; 2]) -> LogRecord {
     let mut command = FlashCommand::raw(op, Cause::Host, PageAddress::new(BlockId(block), page), 0);
     command.lpn = Lpn(lpn);
@@ -88,12 +92,27 @@ fn t068_a_block_has_one_initial_state_and_that_before_the_first_command() {
         ([bad, fill(1, [8, 1], 1)], "block 1 has an initial state already"),
         ([bad, bad], "block 1 has an initial state already"),
         ([LogRecord::BadBlock(BlockId(BLOCKS)), bad], "block 4 does not exist"),
+        ([own(1, 0, 3), fill(1, [8, 1], 1)], "block 1 has an initial state already"),
+        ([own(1, 1, 3), own(1, 1, 4)], "block 1 has an initial state already"),
+        ([own(BLOCKS, 0, 3), bad], "block 4 does not exist"),
+        ([own(1, PAGES, 3), bad], "block 1 has a page beyond its pages or the device's"),
+        ([own(1, 0, 1 << LPN_BITS), bad], "block 1 has a page beyond its pages or the device's"),
     ] {
         let text = replayed(&header(), &records).unwrap_err();
         assert!(text.contains(said), "{text}");
     }
     let late = replayed(&header(), &[fill(0, [7, 1], 1), read, bad]).unwrap_err();
     assert!(late.contains("record 2") && late.contains("initial state after the first command"), "{late}");
+}
+
+#[test]
+fn t068_pages_of_the_layers_own_are_read_as_they_were_told() {
+    let told = [own(1, 0, 3), own(1, 1, 9)];
+    let read = |page: u16, lpn: u32| {
+        let found = replayed(&header(), &[&told[..], &[command(FlashOp::Read, 1, page, lpn, [0, 10])]].concat());
+        found.unwrap().broken.is_none()
+    };
+    assert_eq!([read(0, 3), read(1, 9), read(1, 3), read(2, 9)], [true, true, false, false]);
 }
 
 #[test]

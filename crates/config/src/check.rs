@@ -1,7 +1,7 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
 use pumice_ftl::{AgedBy, EraseGroup, FtlKind, OpenBlocks};
-use pumice_ftl::{MapPlace, Recovery, ResetErases};
+use pumice_ftl::{Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
@@ -216,7 +216,6 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.suspension
         ));
     }
-    check_command_log(config)?;
     check_plane_reads(config)?;
     check_program_suspension(config)?;
     // Commands that overtake others rely on the order of the queue after a suspended erase.
@@ -297,18 +296,6 @@ fn check_output(config: &Config) -> Result<(), String> {
         Some((_, key)) => Err(format!("{key} needs run.timed = true, found false")),
         None => Ok(()),
     }
-}
-
-/// Refuses the command log of a map in flash that the initial fill has written into pages of several mapping units: the log
-/// has no record of those.
-fn check_command_log(config: &Config) -> Result<(), String> {
-    if config.assumed_chip().units.per_page == 1 || config.ftl.shared.map_place != MapPlace::Cached {
-        return Ok(());
-    }
-    needs(
-        "ftl.map_place = \"cached\" with ftl.map_unit_bytes",
-        [(config.output.command_log, "output.command_log = false", "true".into())],
-    )
 }
 
 /// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,

@@ -57,7 +57,11 @@ fn check_companions(spec: &LayerSpec, keys: &PageKeys, what: String) -> Result<(
     needs(
         what,
         [
-            (chip.timing.copyback, "timing.copyback = false", "true".into()),
+            (
+                chip.timing.copyback,
+                "timing.copyback = false (a chip copies whole pages, and collection moves single units)",
+                "true".into(),
+            ),
             (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
             (keys.erase_group != EraseGroup::Plane, "ftl.erase_group = \"plane\"", quoted(keys.erase_group)),
             (
