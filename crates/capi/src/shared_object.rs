@@ -20,7 +20,7 @@ pub struct Interface {
     pub table_bytes: &'static [usize],
     /// The function that returns the table.
     pub entry: &'static str,
-    /// What follows if there is no such function.
+    /// Words of the error if the function is missing.
     pub lacks: &'static str,
 }
 

@@ -57,7 +57,7 @@ pub struct ForeignFirmware {
     says_of: [SaysOf; 2],
     chip: *mut ChipHandle,
     ram: *mut c_void,
-    /// What it is called, if it says.
+    /// Name of the firmware, if its table has one.
     pub name: Option<String>,
     /// Steps of a session.
     pub steps: u64,

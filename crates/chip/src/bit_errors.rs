@@ -27,7 +27,7 @@ const LARGE_MEAN: f64 = 500.0;
 pub struct Aged {
     /// Page in its block.
     pub page: u16,
-    /// P/E cycles of its part of the block.
+    /// P/E cycles of the part of the block that the page lies in.
     pub pec: u32,
     /// How long ago it was programmed.
     pub age: Time,

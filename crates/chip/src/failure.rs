@@ -1,4 +1,4 @@
-//! Why a chip did not do what it was asked.
+//! Failures of a chip: why an operation was refused, failed or lost its power.
 
 use std::fmt;
 

@@ -14,10 +14,10 @@ use crate::cells::WrittenPage;
 use crate::power::Supply;
 use crate::{Chip, ChipFailure};
 
-/// How such a file begins.
+/// First bytes of a file.
 const MAGIC: &[u8] = b"pumice chip image 1\n";
 
-/// Bytes of its digest.
+/// Bytes of the digest at the end of a file.
 const DIGEST_BYTES: usize = 32;
 
 /// A chip, its parts borrowed to be written and owned when they are read.

@@ -38,7 +38,7 @@ pub enum Supply {
 pub struct PlannedCut {
     /// Operations that still end before it.
     pub after: u64,
-    /// What it leaves.
+    /// What the cut leaves of the operation that it meets.
     pub leaves: CutOutcome,
 }
 

@@ -120,7 +120,7 @@ impl Chip {
         self.state.cells.overlay(to, self.state.now, 0, [&data, oob.unwrap_or(&own)]);
     }
 
-    /// Executes a program or copy, as far as it comes.
+    /// Executes a program or copy, up to a cut or a failure.
     fn store(&mut self, command: &FlashCommand, kind: Kind) -> Result<Ending, ChipFailure> {
         let page = command.target;
         let (left, failure) = match self.begin(page.block) {

@@ -185,7 +185,7 @@ impl Chip {
     /// What a page's spare area says. Legal on blank pages too, and in bad blocks.
     ///
     /// # Errors
-    /// There is no such page.
+    /// The page does not exist.
     fn look(&self, page: PageAddress) -> Result<SpareArea, ChipFailure> {
         let array = &self.state.chips.checked.array;
         match array.check(&FlashCommand::spare_search(Cause::Host, page, 1, DATA.0, SearchExpectation::Scan)) {

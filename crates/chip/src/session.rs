@@ -19,7 +19,7 @@ pub(crate) enum ChipOperation {
 }
 
 impl ChipOperation {
-    /// What it does, and where.
+    /// The operation in words, with its place.
     pub(crate) fn describe(&self) -> String {
         let at = |page: &PageAddress| format!("block {} page {}", page.block.0, page.page);
         match self {
@@ -37,7 +37,7 @@ impl ChipOperation {
 pub(crate) struct RecordedMoment {
     /// What the chip was.
     pub state: State,
-    /// What it was asked to do.
+    /// The operation under way.
     pub operation: ChipOperation,
     /// Steps of the session that had ended.
     pub done: u64,
@@ -80,7 +80,7 @@ impl Chip {
         recorder.seen += 1;
     }
 
-    /// Becomes what it was at a moment.
+    /// Goes back to a recorded moment.
     pub(crate) fn go_to(&mut self, moment: &RecordedMoment) {
         self.state = moment.state.clone();
     }

@@ -41,7 +41,7 @@ impl std::error::Error for LogError {}
 /// The first command that the chip would have refused, or that did not find the tag that it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Number of its record, from 0.
+    /// Number of the record, from 0.
     pub record: u64,
     /// When it started.
     pub start: Time,

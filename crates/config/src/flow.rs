@@ -97,7 +97,7 @@ pub struct Flow {
     pub name: String,
     /// Keys that a flow has beside those of a workload.
     pub keys: FlowKeys,
-    /// What it asks for.
+    /// Requests of the flow.
     pub workload: WorkloadKeys,
 }
 

@@ -20,7 +20,7 @@ choice! {
 pub struct Preset {
     /// Name, as `preset` and `--preset` take it.
     pub name: &'static str,
-    /// What it is of.
+    /// Sort of preset: a drive, a part, or a device of a paper.
     pub kind: PresetKind,
     /// Cells of its flash, if they are those of a real chip.
     pub cells: Option<&'static str>,

@@ -13,7 +13,7 @@ use crate::data::KeptData;
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// As it was to.
+    /// The request is done.
     #[default]
     Done,
     /// The power was cut first.

@@ -1,4 +1,4 @@
-//! Why a device did not do what it was called for.
+//! Errors of a device: why a call was refused.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Requests taken from their source a few before they are due, so that what they touch can be on its way from memory
+//! Requests taken from their source a few before they are due, so that the memory which they touch is fetched
 //! meanwhile. No result depends on how many.
 
 use pumice_types::{HostRequest, Time};

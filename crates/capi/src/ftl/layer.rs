@@ -36,7 +36,7 @@ pub struct PlanningFunctions {
     pub force_out: Option<PlansStep>,
     pub begin_request: Option<HearsRequest>,
     pub counts: Option<TellsCounts>,
-    /// Number of its own counts.
+    /// Number of the layer's own counts.
     pub counters: usize,
 }
 

@@ -170,7 +170,7 @@ impl CPolicy {
         }
     }
 
-    /// What it decides.
+    /// Decisions of the policy.
     ///
     /// # Errors
     /// A number of streams that a placement cannot have; or it decides nothing.

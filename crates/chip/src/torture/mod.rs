@@ -223,7 +223,7 @@ impl<F: Firmware> Torture<F> {
     /// Tries the cases of these numbers, in order. `begins` is told each number first, and ends the work by `false`.
     ///
     /// # Errors
-    /// A session that is not what it was.
+    /// The session differs from its first run.
     pub fn try_cases(
         &mut self,
         numbers: Range<u64>,
@@ -262,10 +262,10 @@ impl<F: Firmware> Torture<F> {
         Ok(())
     }
 
-    /// Tries one case, whatever the plan has.
+    /// Tries one case, planned or not.
     ///
     /// # Errors
-    /// The session has no such operation.
+    /// The session has no operation of this number.
     pub fn try_case(&mut self, case: Case) -> Result<Option<CaseFailure>, TortureError> {
         let Some(cut) = case.cut else {
             let run = self.run_session(case.fails, 0..0)?;

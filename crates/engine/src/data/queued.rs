@@ -1,4 +1,4 @@
-//! Pages that queued commands will fill: what they will hold, until it lies there.
+//! Pages that queued commands will fill, and the bytes that they will hold.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

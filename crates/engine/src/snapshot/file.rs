@@ -33,7 +33,7 @@ impl std::fmt::Debug for SealKey {
 }
 
 impl SealKey {
-    /// The key in a file: whatever is in it.
+    /// The key in a file, which may hold any bytes.
     ///
     /// # Errors
     /// The file cannot be read, or is too short or too long to be a key; in one line.
@@ -78,7 +78,7 @@ pub struct SnapshotHeader {
 
 /// A snapshot that was read and verified.
 pub struct SnapshotFile {
-    /// What it is of.
+    /// Engine, identity and keys of the device.
     pub header: SnapshotHeader,
     /// The device.
     pub device: Vec<u8>,

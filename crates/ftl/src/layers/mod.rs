@@ -141,7 +141,7 @@ impl Ftl {
         each!(self, ftl => ftl.zone_operations()?.next_operation(plan))
     }
 
-    /// What it counts; zeros where it counts nothing.
+    /// Counts of collection; zeros for a layer that counts nothing.
     pub fn counters(&self) -> &GcCounters {
         static NOTHING_COUNTED: LazyLock<GcCounters> = LazyLock::new(GcCounters::default);
         self.layer().figures().map_or_else(|| &*NOTHING_COUNTED, |figures| figures.counters())

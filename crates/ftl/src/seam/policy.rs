@@ -151,7 +151,7 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
     /// SHA-256 of the file or source that it comes from, in hexadecimal.
     fn sha256(&self) -> &str;
 
-    /// What it decides.
+    /// Decisions of the policy.
     fn decides(&self) -> Decides;
 
     /// Keys of the section `[policy]`, with whole paths ([`key_path`]).
@@ -298,7 +298,7 @@ impl Decider {
         Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Arc::new(Mutex::new(policy)) })
     }
 
-    /// What it decides.
+    /// Decisions of the policy.
     #[inline]
     pub fn decides(&self) -> Decides {
         self.decides

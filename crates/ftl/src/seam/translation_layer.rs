@@ -52,12 +52,12 @@ pub trait TranslationLayer: Send {
         None
     }
 
-    /// What it counts; the engine counts what the plans of a plug-in do.
+    /// Counts of the layer; those of a plug-in the engine takes from its plans.
     fn figures(&self) -> Option<&dyn Figures> {
         None
     }
 
-    /// What it counts, to start counting anew.
+    /// Counts of the layer, to begin them at zero.
     fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
         None
     }

@@ -35,7 +35,7 @@ pub struct Key {
     pub source: &'static str,
     /// When a run reads it.
     pub when: When,
-    /// What it means.
+    /// Meaning of the key.
     pub text: &'static str,
     /// Whether its type can read a value of the right shape and range; else how the sentence that begins
     /// with the key and the value ends.

@@ -94,7 +94,7 @@ fn kept_text(text: &str) -> *const c_char {
     CString::new(text.replace('\0', " ")).unwrap_or_default().into_raw()
 }
 
-/// A key as C has it.
+/// The table of a key for C.
 fn c_key(key: &Key) -> CKey {
     let (low, high) = match key.range {
         Range::Float(low, high) => (low, high),

@@ -45,7 +45,7 @@ pub struct ResultField {
     pub unit: &'static str,
     /// When it is null; empty if never.
     pub null: &'static str,
-    /// What it means, in Markdown.
+    /// Meaning of the field, in Markdown.
     pub text: &'static str,
     /// Workloads whose runs have it; empty if all have.
     pub workloads: &'static str,

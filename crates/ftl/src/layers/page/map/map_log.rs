@@ -11,8 +11,8 @@
 //!
 //! Order makes it safe, whatever a cut leaves:
 //!
-//! 1. A journal page is programmed after every program that was decided before it, on whichever die. What it tells
-//!    is therefore true: these programs have ended.
+//! 1. A journal page is programmed after every program that was decided before it, on whichever die. Its entries
+//!    are therefore true: these programs have ended.
 //! 2. An item is programmed after every program of data that was decided before it.
 //! 3. A block of data is erased only after a journal page that says that nothing in it is needed. So what the log
 //!    says up to its last journal page still lies where it says.

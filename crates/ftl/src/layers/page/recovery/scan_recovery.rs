@@ -29,7 +29,7 @@
 //! Where wear is levelled, spare areas may also say how often the block was erased (`wear_counts`).
 //!
 //! What only RAM knew and is not found again: which pages are hot, which begins anew. Disturb counters of
-//! parts beside each other are assumed to be at what they bear.
+//! parts beside each other are assumed to be at their limit.
 
 use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, UnitSet};
 
