@@ -74,7 +74,6 @@ SNAPSHOT_KIND = FileKind("snapshot", b"pumice.snapshot/")
 SESSION_KIND = FileKind("recording of a session", b"pumice.recording/")
 CRASH_KIND = FileKind("report on cuts", b'"format": "pumice.crash/')
 TORTURE_KIND = FileKind("report of a torture", b'"format": "pumice.torture/')
-PAGE_KIND = FileKind("man page", b'"pumice manual"')
 FIGURE_KIND = FileKind("figure", b"Matplotlib")
 
 #: Endings of the files of a figure.

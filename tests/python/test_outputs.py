@@ -279,7 +279,6 @@ WRITERS: list[tuple[list[str], str]] = [
     (["snapshot", "save", "my.csv", "--preset", "tiny", "--set", "initial.age_writes=0.1"], "my.csv"),
     (["from-mqsim", "ssd.xml", "--out", "my.toml"], "my.toml"),
     (["report", "set", "--out", "my.html"], "my.html"),
-    (["man", "--out", "pages"], "pages/pumice-run.1"),
     (["crash", "--preset", "tiny", "--out", "out", "--cuts", "1"], "out/crash.json"),
     (["crash", "--preset", "tiny", "--script", "true", "--session", "my.csv", "--cuts", "1"], "my.csv"),
     (["serve", "--preset", "tiny", "--listen", "unix:socket", "--record", "my.csv"], "my.csv"),
@@ -330,7 +329,6 @@ def test_an_earlier_output_of_the_same_kind_gives_way(command: Command, tmp_path
         for arguments in (
             ["snapshot", "save", "aged", "--preset", "tiny", "--set", "initial.age_writes=0.1"],
             ["trace", "info", "source.csv", "--out", "out"],
-            ["man", "--out", "pages"],
         ):
             done = command(*arguments)
             assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ use std::path::Path;
 use pumice_capi::policy::{Addresses, FlatPage, at_addresses, load};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
 use pumice_types::key::Values;
 
@@ -38,7 +39,7 @@ impl PolicySource for CopiesApart {
         Decides { streams: 2, ..Decides::default() }
     }
 
-    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         let placement = copies_apart as FlatPage as usize;
         Ok(Box::new(at_addresses(Addresses { placement, ..Addresses::default() })))
     }

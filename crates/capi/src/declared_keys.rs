@@ -2,8 +2,8 @@
 
 use std::ptr;
 
-use pumice_types::interned;
 use pumice_types::key::{Key, Range, Value, ValueKind, When};
+use pumice_types::{SpecError, interned, refuse};
 
 use crate::foreign::needed_text;
 use crate::ftl::{CHOICE, NUMBER, SWITCH, WHOLE_NUMBER};
@@ -15,7 +15,7 @@ const KEYS_MAX: u64 = 256;
 /// The owner of keys: a policy or a layer of the user's own.
 pub struct KeyOwner<'a> {
     /// The path of a key in a spec, or why its name is none.
-    pub path: &'a dyn Fn(&str) -> Result<&'static str, String>,
+    pub path: &'a dyn Fn(&str) -> Result<&'static str, SpecError>,
     /// The source that `explain` names.
     pub source: &'a str,
 }
@@ -27,16 +27,16 @@ pub struct KeyOwner<'a> {
 ///
 /// # Safety
 /// The list has so many keys, or its pointer is null; their texts are null or end with a 0.
-pub unsafe fn keys_of((first, count): (*const CKey, u64), owner: &KeyOwner) -> Result<Vec<Key>, String> {
+pub unsafe fn keys_of((first, count): (*const CKey, u64), owner: &KeyOwner) -> Result<Vec<Key>, SpecError> {
     if count > KEYS_MAX || count > 0 && first.is_null() {
-        return Err(format!("has {count} keys; allowed: at most {KEYS_MAX}, in a list that is there"));
+        return Err(refuse!("has {count} keys; allowed: at most {KEYS_MAX}, in a list that is there"));
     }
     let mut keys: Vec<Key> = Vec::new();
     for nth in 0..count as usize {
         // SAFETY: the caller's promise.
         let key = unsafe { key_of(&ptr::read(first.add(nth)), owner) }?;
         if keys.iter().any(|other| other.path == key.path) {
-            return Err(format!("has two keys {}", key.path));
+            return Err(refuse!("has two keys {}", key.path));
         }
         keys.push(key);
     }
@@ -46,8 +46,8 @@ pub unsafe fn keys_of((first, count): (*const CKey, u64), owner: &KeyOwner) -> R
 /// A key as specs have it.
 ///
 /// # Safety
-/// Its texts are null or end with a 0.
-unsafe fn key_of(key: &CKey, owner: &KeyOwner) -> Result<Key, String> {
+/// The texts of `key` are null or end with a 0.
+unsafe fn key_of(key: &CKey, owner: &KeyOwner) -> Result<Key, SpecError> {
     // SAFETY: the caller's promise.
     let texts = unsafe {
         (
@@ -57,7 +57,7 @@ unsafe fn key_of(key: &CKey, owner: &KeyOwner) -> Result<Key, String> {
             needed_text(key.text, "the text of a key")?,
         )
     };
-    let (path, refused) = ((owner.path)(&texts.0)?, |why: &str| Err(format!("its key \"{}\" {why}", texts.0)));
+    let (path, refused) = ((owner.path)(&texts.0)?, |why: &str| Err(refuse!("its key \"{}\" {why}", texts.0)));
     let (shape, range) = match key.kind {
         WHOLE_NUMBER if key.least <= key.most => (ValueKind::Int, Range::Int(key.least, key.most)),
         NUMBER if key.low <= key.high => (ValueKind::Float, Range::Float(key.low, key.high)),

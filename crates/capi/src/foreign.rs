@@ -6,6 +6,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::InterfaceVersion;
+use crate::bad_call::BadCall::{self, Misuse};
 
 /// Longest text of a failure, in characters.
 const FAILURE_CHARS: usize = 300;
@@ -17,7 +18,7 @@ const FAILURE_CHARS: usize = 300;
 ///
 /// # Safety
 /// `start` is null, or points to `bytes` readable bytes that do not change for `'a`.
-pub unsafe fn bytes<'a>(start: *const c_void, bytes: usize, what: &str) -> Result<&'a [u8], String> {
+pub unsafe fn bytes<'a>(start: *const c_void, bytes: usize, what: &str) -> Result<&'a [u8], BadCall> {
     check(start, bytes, what)?;
     if start.is_null() {
         return Ok(&[]);
@@ -33,7 +34,7 @@ pub unsafe fn bytes<'a>(start: *const c_void, bytes: usize, what: &str) -> Resul
 ///
 /// # Safety
 /// `start` is null, or points to `bytes` writable bytes that nothing else uses for `'a`.
-pub unsafe fn bytes_mut<'a>(start: *mut c_void, bytes: usize, what: &str) -> Result<&'a mut [u8], String> {
+pub unsafe fn bytes_mut<'a>(start: *mut c_void, bytes: usize, what: &str) -> Result<&'a mut [u8], BadCall> {
     check(start, bytes, what)?;
     if start.is_null() {
         return Ok(&mut []);
@@ -46,19 +47,11 @@ pub unsafe fn bytes_mut<'a>(start: *mut c_void, bytes: usize, what: &str) -> Res
 ///
 /// # Errors
 /// The two areas overlap.
-pub fn check_apart(one: (*const c_void, usize), other: (*const c_void, usize)) -> Result<(), String> {
+pub fn check_apart(one: (*const c_void, usize), other: (*const c_void, usize)) -> Result<(), BadCall> {
     let (start, end) = (one.0 as usize, one.0 as usize + one.1);
     let (other_start, other_end) = (other.0 as usize, other.0 as usize + other.1);
     let is_apart = one.1 == 0 || other.1 == 0 || end <= other_start || other_end <= start;
-    if is_apart { Ok(()) } else { Err("the buffers for data and spare bytes overlap".into()) }
-}
-
-/// Why the options of a caller are refused.
-pub enum BadOptions {
-    /// Options of a version that is not served.
-    Version(String),
-    /// Options that mean nothing.
-    Misuse(String),
+    if is_apart { Ok(()) } else { Err(Misuse("the buffers for data and spare bytes overlap".into())) }
 }
 
 /// The options of a caller, which begin with the version of its header and their size. What an older caller does not
@@ -74,16 +67,16 @@ pub unsafe fn options<T: Copy>(
     header: &str,
     serves: InterfaceVersion,
     oldest: usize,
-) -> Result<T, BadOptions> {
+) -> Result<T, BadCall> {
     if place.is_null() {
-        return Err(BadOptions::Misuse("options is a null pointer".into()));
+        return Err(Misuse("options is a null pointer".into()));
     }
     // SAFETY: not null, and both numbers are there by the caller's promise.
     let [version, size] = unsafe { place.cast::<[u32; 2]>().read_unaligned() };
-    serves.check(header, InterfaceVersion::from_code(version)).map_err(BadOptions::Version)?;
+    serves.check(header, InterfaceVersion::from_code(version))?;
     if (size as usize) < oldest {
         let text = format!("options has {size} bytes; version {serves} has {}", size_of::<T>());
-        return Err(BadOptions::Misuse(text));
+        return Err(Misuse(text));
     }
     let mut whole = std::mem::MaybeUninit::<T>::zeroed();
     // SAFETY: the caller promises as many bytes as `size` says, and that the rest may be zero.
@@ -100,13 +93,13 @@ pub unsafe fn options<T: Copy>(
 ///
 /// # Safety
 /// `text` is null or points to bytes that end with a 0.
-pub unsafe fn text(text: *const c_char, what: &str) -> Result<Option<String>, String> {
+pub unsafe fn text(text: *const c_char, what: &str) -> Result<Option<String>, BadCall> {
     if text.is_null() {
         return Ok(None);
     }
     // SAFETY: not null, and ended by a 0 by the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(|text| Some(text.to_string())).map_err(|_| format!("{what} is not UTF-8"))
+    text.to_str().map(|text| Some(text.to_string())).map_err(|_| Misuse(format!("{what} is not UTF-8")))
 }
 
 /// A text that must be there.
@@ -116,9 +109,9 @@ pub unsafe fn text(text: *const c_char, what: &str) -> Result<Option<String>, St
 ///
 /// # Safety
 /// As [`text`].
-pub unsafe fn needed_text(text: *const c_char, what: &str) -> Result<String, String> {
+pub unsafe fn needed_text(text: *const c_char, what: &str) -> Result<String, BadCall> {
     // SAFETY: the caller's promise.
-    unsafe { self::text(text, what) }?.ok_or_else(|| format!("{what} is a null pointer"))
+    unsafe { self::text(text, what) }?.ok_or_else(|| Misuse(format!("{what} is a null pointer")))
 }
 
 /// What foreign code says of its failure, in one line; `None` if it says nothing.
@@ -142,9 +135,9 @@ pub unsafe fn failure(text: *const c_char) -> Option<String> {
 ///
 /// # Safety
 /// `place` is null or writable for a `T`. It need not be aligned.
-pub unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), String> {
+pub unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), BadCall> {
     if place.is_null() {
-        return Err(format!("{what} is a null pointer"));
+        return Err(Misuse(format!("{what} is a null pointer")));
     }
     // SAFETY: not null, and writable by the caller's promise; an unaligned write is allowed anywhere.
     unsafe { place.write_unaligned(value) };
@@ -159,14 +152,14 @@ pub unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), String> 
 ///
 /// # Safety
 /// `place` is null, or begins with a `u32` that says for how many bytes it is writable. `T` has no padding.
-pub unsafe fn put_sized<T: Copy>(place: *mut T, value: T, what: &str) -> Result<(), String> {
+pub unsafe fn put_sized<T: Copy>(place: *mut T, value: T, what: &str) -> Result<(), BadCall> {
     if place.is_null() {
-        return Err(format!("{what} is a null pointer"));
+        return Err(Misuse(format!("{what} is a null pointer")));
     }
     // SAFETY: not null, and begins with a `u32` by the caller's promise.
     let size = unsafe { place.cast::<u32>().read_unaligned() } as usize;
     if size < size_of::<u32>() {
-        return Err(format!("{what} says that it has {size} bytes; set its member `size` first"));
+        return Err(Misuse(format!("{what} says that it has {size} bytes; set its member `size` first")));
     }
     let bytes = size.min(size_of::<T>()) - size_of::<u32>();
     let value = std::ptr::from_ref(&value).cast::<u8>();
@@ -192,12 +185,12 @@ pub unsafe fn put_text(place: *mut c_char, room: usize, text: &str) {
     }
 }
 
-fn check(start: *const c_void, bytes: usize, what: &str) -> Result<(), String> {
+fn check(start: *const c_void, bytes: usize, what: &str) -> Result<(), BadCall> {
     if start.is_null() && bytes > 0 {
-        return Err(format!("{what} is a null pointer with length {bytes}"));
+        return Err(Misuse(format!("{what} is a null pointer with length {bytes}")));
     }
     if bytes > isize::MAX as usize {
-        return Err(format!("{what} has length {bytes}, which no memory has"));
+        return Err(Misuse(format!("{what} has length {bytes}, which no memory has")));
     }
     Ok(())
 }

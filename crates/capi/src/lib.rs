@@ -8,6 +8,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+mod bad_call;
 #[cfg(feature = "host")]
 pub mod chip;
 #[cfg(feature = "host")]

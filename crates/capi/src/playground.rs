@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 
 use pumice_config::preset::{PRESETS, PresetKind};
-use pumice_config::{Config, SpecSource};
+use pumice_config::{Config, SpecError, SpecSource};
+use pumice_engine::SimError;
 use serde_json::{Value, json};
 
 thread_local! {
@@ -35,7 +36,9 @@ pub extern "C" fn pumice_playground_drives() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn pumice_playground_run() -> usize {
     let outcome = TEXT.with_borrow(|text| run(text));
-    answer(&outcome.map_or_else(|error| json!({ "error": error }), |document| json!({ "result": document })))
+    answer(
+        &outcome.map_or_else(|error| json!({ "error": error.to_string() }), |document| json!({ "result": document })),
+    )
 }
 
 fn answer(answer: &Value) -> usize {
@@ -43,9 +46,8 @@ fn answer(answer: &Value) -> usize {
     TEXT.with_borrow(Vec::len)
 }
 
-fn run(request: &[u8]) -> Result<Value, String> {
-    let source: SpecSource = serde_json::from_slice(request).map_err(|error| format!("request: {error}"))?;
-    let config = Config::resolve(&source).map_err(|error| error.to_string())?;
-    let outcome = pumice_engine::run(&config, source.scale.unwrap_or(1.0), &mut |_| true);
-    outcome.map(|outcome| outcome.document).map_err(|error| error.to_string())
+fn run(request: &[u8]) -> Result<Value, SimError> {
+    let source: SpecSource = serde_json::from_slice(request).map_err(|error| SpecError(format!("request: {error}")))?;
+    let config = Config::resolve(&source)?;
+    Ok(pumice_engine::run(&config, source.scale.unwrap_or(1.0), &mut |_| true)?.document)
 }

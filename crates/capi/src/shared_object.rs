@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::Library;
+use pumice_types::{SpecError, refuse};
 use sha2::{Digest, Sha256};
 
 use crate::InterfaceVersion;
@@ -39,18 +40,18 @@ pub struct Loaded<T> {
 ///
 /// # Errors
 /// One line: there is no such file, it is not a shared object, or one without the entry or for another version.
-pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, String> {
+pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, SpecError> {
     let shown = path.display();
-    let content = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
+    let content = fs::read(path).map_err(|error| refuse!("{shown}: {error}"))?;
     let sha256: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
-    check_whole(&content).map_err(|text| format!("{shown}: {text}"))?;
+    check_whole(&content).map_err(|error| refuse!("{shown}: {error}"))?;
     // Without a slash the system would search its own folders.
-    let path: PathBuf = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
+    let path: PathBuf = fs::canonicalize(path).map_err(|error| refuse!("{shown}: {error}"))?;
     // SAFETY: loading runs whatever code the object has for that. The user named this file to be run.
     let library = unsafe { Library::new(&path) };
     let library =
-        library.map_err(|error| format!("{shown}: is not a shared object: {}", first_line(&error.to_string())))?;
-    let table = table_of(&library, interface).map_err(|text| format!("{shown}: {text}"))?;
+        library.map_err(|error| refuse!("{shown}: is not a shared object: {}", first_line(&error.to_string())))?;
+    let table = table_of(&library, interface).map_err(|error| refuse!("{shown}: {error}"))?;
     Ok(Loaded { library, sha256, table })
 }
 
@@ -68,7 +69,7 @@ const SEGMENT: (usize, usize) = (8, 32);
 ///
 /// # Errors
 /// Refuses a shared object that is cut short.
-fn check_whole(content: &[u8]) -> Result<(), String> {
+fn check_whole(content: &[u8]) -> Result<(), SpecError> {
     let long = |at: usize| content.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
     let short = |at: usize| content.get(at..)?.first_chunk().copied().map(u16::from_le_bytes).map(usize::from);
     if !content.starts_with(ELF) {
@@ -93,16 +94,16 @@ fn first_line(text: &str) -> String {
 }
 
 /// The table that a shared object exports.
-fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, String> {
+fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, SpecError> {
     type Entry<T> = unsafe extern "C" fn() -> *const T;
     let Interface { header, version: library_version, table_bytes, entry: name, lacks } = interface;
     // SAFETY: whoever exports a function of this name promises the type that the header gives it.
     let entry = unsafe { library.get::<Entry<T>>(name.as_bytes()) };
-    let entry = entry.map_err(|_| format!("exports no function {name}, {lacks} (see {header})"))?;
+    let entry = entry.map_err(|_| refuse!("exports no function {name}, {lacks} (see {header})"))?;
     // SAFETY: as above.
     let table = unsafe { entry() };
     if table.is_null() {
-        return Err(format!("{name} returned a null pointer"));
+        return Err(refuse!("{name} returned a null pointer"));
     }
     // SAFETY: version and size stand first in every version of the structure, and are read before anything else.
     let (version, size) = unsafe { (ptr::read(table.cast::<u32>()), ptr::read(table.cast::<u32>().add(1))) };
@@ -110,7 +111,7 @@ fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, Stri
     library_version.check(header, version)?;
     let bytes = table_bytes[version.minor()];
     if (size as usize) < bytes {
-        return Err(format!("{name} has a table of {size} bytes; version {version} has {bytes}"));
+        return Err(refuse!("{name} has a table of {size} bytes; version {version} has {bytes}"));
     }
     let mut whole = MaybeUninit::<T>::zeroed();
     // SAFETY: the table says that it has at least these bytes, and they are no more than a `T` has, which is the table

@@ -73,7 +73,7 @@ impl ForeignFirmware {
     /// # Errors
     /// One line: no shared object with firmware for this version, or a spec that is not allowed.
     pub fn open(path: &Path, source: &SpecSource, options: ChipChoices) -> Result<ForeignFirmware, SpecError> {
-        let loaded = load::<CFirmware>(path, &INTERFACE).map_err(SpecError)?;
+        let loaded = load::<CFirmware>(path, &INTERFACE)?;
         let table = loaded.table;
         let lacks = |what: &str| SpecError(format!("{}: its firmware has no function `{what}`", path.display()));
         // SAFETY: the header promises null or a text that ends with a 0.

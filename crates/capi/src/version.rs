@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::bad_call::BadCall;
+
 /// Version of one C interface. A new minor version only adds; a new major version may change what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceVersion {
@@ -36,14 +38,14 @@ impl InterfaceVersion {
     ///
     /// # Errors
     /// One line with both versions.
-    pub fn check(self, interface: &str, asked: InterfaceVersion) -> Result<(), String> {
+    pub fn check(self, interface: &str, asked: InterfaceVersion) -> Result<(), BadCall> {
         if asked.major == self.major && asked.minor <= self.minor {
             return Ok(());
         }
-        Err(format!(
+        Err(BadCall::Version(format!(
             "{interface}: version {asked} was asked for; this library has {self}, which serves {}.0 to {self}",
             self.major
-        ))
+        )))
     }
 }
 
@@ -66,6 +68,9 @@ mod tests {
             assert_eq!(library.check("pumice_x.h", asked).is_ok(), is_served, "{asked}");
         }
         let refusal = library.check("pumice_x.h", InterfaceVersion::new(1, 9)).expect_err("too old");
-        assert_eq!(refusal, "pumice_x.h: version 1.9 was asked for; this library has 2.3, which serves 2.0 to 2.3");
+        assert_eq!(
+            refusal.text(),
+            "pumice_x.h: version 1.9 was asked for; this library has 2.3, which serves 2.0 to 2.3"
+        );
     }
 }

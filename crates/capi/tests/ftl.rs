@@ -281,13 +281,13 @@ fn t495_what_holds_no_translation_layer_is_refused_in_one_line() {
     let folder = Folder::new("refused");
     for (name, text, expected) in no_layers() {
         let error = load(&folder.shared(name, &text)).expect_err(name);
-        assert!(error.contains(name) && error.contains(expected) && !error.contains('\n'), "{error}");
+        assert!(error.0.contains(name) && error.0.contains(expected) && !error.0.contains('\n'), "{error}");
     }
     let text = folder.file("text.so", "not a shared object\n");
     let error = load(&text).expect_err("text");
-    assert!(error.contains("text.so: is not a shared object") && !error.contains('\n'), "{error}");
-    assert!(load(&folder.0.join("absent.so")).expect_err("absent").contains("No such file"));
-    assert!(load(&folder.0).expect_err("a folder").contains("directory"));
+    assert!(error.0.contains("text.so: is not a shared object") && !error.0.contains('\n'), "{error}");
+    assert!(load(&folder.0.join("absent.so")).expect_err("absent").0.contains("No such file"));
+    assert!(load(&folder.0).expect_err("a folder").0.contains("directory"));
 }
 
 #[test]
@@ -375,8 +375,8 @@ fn t967_a_shared_object_that_is_cut_short_is_refused() {
         fs::write(&cut, &whole[..whole.len() * sixteenth / 16]).unwrap();
         // The table of sections, which stands last, is not needed to run.
         let Err(text) = load(&cut) else { continue };
-        assert!(text.contains("shared object") && !text.contains('\n'), "{sixteenth}/16: {text}");
-        refused += usize::from(text.ends_with(": is a shared object that is cut short"));
+        assert!(text.0.contains("shared object") && !text.0.contains('\n'), "{sixteenth}/16: {text}");
+        refused += usize::from(text.0.ends_with(": is a shared object that is cut short"));
     }
     assert!(refused > 8, "{refused}");
 }

@@ -229,14 +229,14 @@ fn t483_what_is_no_policy_is_refused_in_one_line() {
     ];
     for (name, text, expected) in cases {
         let error = load(&folder.shared(name, &text)).expect_err(name);
-        assert!(error.contains(name) && error.contains(expected) && !error.contains('\n'), "{error}");
+        assert!(error.0.contains(name) && error.0.contains(expected) && !error.0.contains('\n'), "{error}");
     }
     let text = folder.0.join("text.so");
     fs::write(&text, "not a shared object\n").unwrap();
     let error = load(&text).expect_err("text");
-    assert!(error.contains("text.so: is not a shared object") && !error.contains('\n'), "{error}");
-    assert!(load(&folder.0.join("absent.so")).expect_err("absent").contains("absent.so: No such file"));
-    assert!(load(&folder.0).expect_err("a folder").contains("directory"));
+    assert!(error.0.contains("text.so: is not a shared object") && !error.0.contains('\n'), "{error}");
+    assert!(load(&folder.0.join("absent.so")).expect_err("absent").0.contains("absent.so: No such file"));
+    assert!(load(&folder.0).expect_err("a folder").0.contains("directory"));
 }
 
 #[test]

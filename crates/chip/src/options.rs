@@ -8,9 +8,9 @@ use crate::ChipFailure;
 choice! {
     /// What becomes of an operation that breaks a rule of the chip.
     pub enum Illegal {
-        /// It is refused, and nothing changes.
+        /// The operation is refused, and nothing changes.
         Refuse = "refuse",
-        /// It is done as a real chip would do it, and what it touched is not to be trusted.
+        /// The operation is done as a real chip would do it, and what it touched is not to be trusted.
         Corrupt = "corrupt",
     }
 }

@@ -6,7 +6,7 @@ use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
     ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
-    WornBlockRule,
+    WornBlockRule, refuse,
 };
 use pumice_workload::{Trims, WorkloadKeys};
 
@@ -58,17 +58,17 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
 }
 
 /// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.
-fn check_buffer(config: &Config) -> Result<(), String> {
+fn check_buffer(config: &Config) -> Result<(), SpecError> {
     let page_bytes = u64::from(config.mapped_page_bytes());
     let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
     if kib > 0 && kib * 1024 < page_bytes {
-        return Err(format!(
+        return Err(refuse!(
             "host.write_buffer_kib = {kib} holds no page of geometry.page_bytes = {page_bytes}; allowed: 0, or at least {}",
             page_bytes.div_ceil(1024)
         ));
     }
     if kib > kib_max {
-        return Err(format!(
+        return Err(refuse!(
             "host.write_buffer_kib = {kib} is more than {BUFFER_PAGES_MAX} pages of geometry.page_bytes = {page_bytes}; allowed: at most {kib_max}"
         ));
     }
@@ -76,10 +76,10 @@ fn check_buffer(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses a policy of the user's that decides when erases are suspended, where none ever is.
-fn check_suspending_policy(config: &Config) -> Result<(), String> {
+fn check_suspending_policy(config: &Config) -> Result<(), SpecError> {
     match &config.ftl.own_policy {
         Some(policy) if config.ftl.decides().suspend && config.chip.erase.suspension == Suspension::Off => {
-            Err(format!(
+            Err(refuse!(
                 "policy \"{}\" decides suspend: it needs erase.suspension = \"loop\" | \"pulse\" | \"capped\" | \"immediate\" | \"authors-code\", found \"off\"",
                 policy.0.name()
             ))
@@ -89,13 +89,13 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses what a host that addresses zones cannot have, and its workloads elsewhere.
-fn check_zones(config: &Config) -> Result<(), String> {
+fn check_zones(config: &Config) -> Result<(), SpecError> {
     if config.ftl.has_host_zones() {
         return check_zone_buffer(config);
     }
     match config.workloads().map(WorkloadKeys::kind).find(|kind| kind.is_zoned()) {
         Some(kind) => {
-            Err(format!("workload.kind = \"{kind}\" needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\""))
+            Err(refuse!("workload.kind = \"{kind}\" needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\""))
         }
         None => Ok(()),
     }
@@ -103,7 +103,7 @@ fn check_zones(config: &Config) -> Result<(), String> {
 
 /// Refuses a write buffer that programs pages of a zone in another order than they came, and erases that hold back a
 /// buffer that is not there.
-fn check_zone_buffer(config: &Config) -> Result<(), String> {
+fn check_zone_buffer(config: &Config) -> Result<(), SpecError> {
     let (buffer, flush, erases) = (config.host.write_buffer_kib, config.host.flush, config.ftl.zns.reset_erases);
     if erases == ResetErases::Alone {
         let rule = (buffer == 0, "a host.write_buffer_kib", "0".into());
@@ -114,7 +114,7 @@ fn check_zone_buffer(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses flows that cannot be, or where only one workload can be.
-fn check_flows(config: &Config) -> Result<(), String> {
+fn check_flows(config: &Config) -> Result<(), SpecError> {
     flow::check(config)?;
     needs(
         "workload.flow",
@@ -127,7 +127,7 @@ fn check_flows(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses cuts of the power where something is in the way that cannot recover yet.
-fn check_power(config: &Config) -> Result<(), String> {
+fn check_power(config: &Config) -> Result<(), SpecError> {
     let recovery = config.ftl.shared.recovery;
     config.power.check(&config.ftl)?;
     if recovery == Recovery::Off {
@@ -136,7 +136,7 @@ fn check_power(config: &Config) -> Result<(), String> {
     let (chip, protection) = (&config.chip, config.power.protection);
     let reuses = config.ftl.kind == FtlKind::Page && config.ftl.page.open_block == OpenBlocks::Reuse;
     if reuses && !protection.ends_operations() {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.open_block = \"reuse\" needs power.protection = \"operations\" | \"full\", found \"{protection}\""
         ));
     }
@@ -156,7 +156,7 @@ fn check_power(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
-fn check_trims(config: &Config) -> Result<(), String> {
+fn check_trims(config: &Config) -> Result<(), SpecError> {
     let recovery = config.ftl.shared.recovery;
     if !config.forgets_trims() {
         return Ok(());
@@ -164,17 +164,17 @@ fn check_trims(config: &Config) -> Result<(), String> {
     for workload in config.workloads() {
         let fraction = workload.shared.trim_fraction;
         if fraction > 0.0 {
-            return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
+            return Err(refuse!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
         }
         if workload.trace.trims != Trims::Drop && workload.kind().is_trace() {
-            return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
+            return Err(refuse!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
         }
     }
     Ok(())
 }
 
 /// Refuses a clock where collection copies pages from one die to another.
-fn check_stripes(config: &Config) -> Result<(), String> {
+fn check_stripes(config: &Config) -> Result<(), SpecError> {
     match config.ftl.page.erase_group {
         EraseGroup::Plane | EraseGroup::Die => Ok(()),
         EraseGroup::Device if !config.run.timed => Ok(()),
@@ -183,35 +183,36 @@ fn check_stripes(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses keys of the erase itself that cannot hold together.
-fn check_erase_process(keys: &EraseKeys) -> Result<(), String> {
+fn check_erase_process(keys: &EraseKeys) -> Result<(), SpecError> {
     let requirement = keys.rber_requirement.bits_per_kib();
     if keys.scheme.has_loops() && f64::from(requirement) > keys.ecc_bits_per_kib {
-        return Err(format!(
+        return Err(refuse!(
             "erase.rber_requirement = {requirement} is above erase.ecc_bits_per_kib = {}, so blocks would stay in use that cannot be read",
             keys.ecc_bits_per_kib
         ));
     }
     if keys.gamma >= keys.delta {
-        return Err(format!("erase.gamma = {} is not below erase.delta = {}", keys.gamma, keys.delta));
+        return Err(refuse!("erase.gamma = {} is not below erase.delta = {}", keys.gamma, keys.delta));
     }
     let pulses = keys.t_se_us * f64::from(PULSES_PER_LOOP) / keys.t_ep_us;
     let whole = (pulses - pulses.round()).abs() <= SHALLOW_TOLERANCE;
     if !whole || !(1.0..f64::from(PULSES_PER_LOOP)).contains(&pulses.round()) {
-        return Err(format!(
+        return Err(refuse!(
             "erase.t_se_us = {} is not one to six sevenths of erase.t_ep_us = {}",
-            keys.t_se_us, keys.t_ep_us
+            keys.t_se_us,
+            keys.t_ep_us
         ));
     }
     Ok(())
 }
 
 /// Refuses erase keys that cannot hold together.
-fn check_erase(config: &Config) -> Result<(), String> {
+fn check_erase(config: &Config) -> Result<(), SpecError> {
     let keys = &config.chip.erase;
     check_erase_process(keys)?;
     check_retirement(config)?;
     if keys.suspension != Suspension::Off && !config.host.read_priority {
-        return Err(format!(
+        return Err(refuse!(
             "erase.suspension = \"{}\" lets reads go first, which needs host.read_priority = true",
             keys.suspension
         ));
@@ -232,18 +233,19 @@ fn check_erase(config: &Config) -> Result<(), String> {
 }
 
 /// Refuses erases that can fail under a scheme without loops.
-fn check_failing_erases(keys: &EraseKeys) -> Result<(), String> {
+fn check_failing_erases(keys: &EraseKeys) -> Result<(), SpecError> {
     if keys.max_loops == MAX_LOOPS || keys.scheme.has_loops() {
         return Ok(());
     }
-    Err(format!(
+    Err(refuse!(
         "erase.max_loops = {} lets erases fail, which needs erase.scheme = a scheme with erase loops, found \"{}\"",
-        keys.max_loops, keys.scheme
+        keys.max_loops,
+        keys.scheme
     ))
 }
 
 /// Refuses erases that can fail under an FTL that does not retire blocks, or with erase units smaller than a block.
-fn check_retirement(config: &Config) -> Result<(), String> {
+fn check_retirement(config: &Config) -> Result<(), SpecError> {
     let keys = &config.chip.erase;
     check_failing_erases(keys)?;
     let retires_worn = keys.scheme.has_loops() && keys.worn_blocks != WornBlockRule::Used;
@@ -255,16 +257,16 @@ fn check_retirement(config: &Config) -> Result<(), String> {
     // What a device promised whose last write is refused half-way is not kept book of.
     let recovery = config.ftl.shared.recovery;
     if retires_worn && recovery != Recovery::Off {
-        return Err(format!("{needs} ftl.recovery = \"off\", found \"{recovery}\""));
+        return Err(refuse!("{needs} ftl.recovery = \"off\", found \"{recovery}\""));
     }
-    config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| format!("{needs} {needed}"))
+    config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| refuse!("{needs} {needed}"))
 }
 
 /// Refuses retries where nothing says how many errors a page has.
-fn check_read_retry(chip: &ChipKeys) -> Result<(), String> {
+fn check_read_retry(chip: &ChipKeys) -> Result<(), SpecError> {
     let keys = &chip.erase;
     if keys.read_retry && !keys.scheme.has_loops() && chip.geometry.block_shape().is_none() {
-        return Err(format!(
+        return Err(refuse!(
             "erase.read_retry = true needs a wear or a place that errors follow from: erase.scheme other than \"{}\", \
              or geometry.layers and geometry.sub_blocks",
             keys.scheme
@@ -274,17 +276,17 @@ fn check_read_retry(chip: &ChipKeys) -> Result<(), String> {
 }
 
 /// Refuses to wait for a latency without a clock.
-fn check_until(config: &Config) -> Result<(), String> {
+fn check_until(config: &Config) -> Result<(), SpecError> {
     match config.run.until {
         Some(until) if !config.run.timed && !until.wanted.is_known_without_clock() => {
-            Err(format!("run.until = \"{until}\" is a latency, which needs run.timed = true, found false"))
+            Err(refuse!("run.until = \"{until}\" is a latency, which needs run.timed = true, found false"))
         }
         Some(_) | None => Ok(()),
     }
 }
 
 /// Refuses latencies and times of completion without a clock.
-fn check_output(config: &Config) -> Result<(), String> {
+fn check_output(config: &Config) -> Result<(), SpecError> {
     let output = &config.output;
     let timed = [
         (output.request_log, "output.request_log"),
@@ -293,14 +295,14 @@ fn check_output(config: &Config) -> Result<(), String> {
         (output.time_series_s.is_some(), "output.time_series_s"),
     ];
     match timed.into_iter().find(|(on, _)| *on && !config.run.timed) {
-        Some((_, key)) => Err(format!("{key} needs run.timed = true, found false")),
+        Some((_, key)) => Err(refuse!("{key} needs run.timed = true, found false")),
         None => Ok(()),
     }
 }
 
 /// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,
 /// and the command log and the timeline, in which commands of a die do not overlap.
-fn check_plane_reads(config: &Config) -> Result<(), String> {
+fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
     let (plane_reads, multi_plane) = (config.chip.timing.plane_reads, config.chip.timing.multi_plane);
     if plane_reads == PlaneReads::Die {
         return Ok(());
@@ -318,7 +320,7 @@ fn check_plane_reads(config: &Config) -> Result<(), String> {
 
 /// Refuses suspended programs without reads that go first, and of several planes: what runs together is settled when
 /// the command starts, and commands that overtake others change it while it is suspended.
-fn check_program_suspension(config: &Config) -> Result<(), String> {
+fn check_program_suspension(config: &Config) -> Result<(), SpecError> {
     let (suspension, multi_plane) = (config.chip.program.suspension, config.chip.timing.multi_plane);
     if suspension == ProgramSuspension::Off {
         return Ok(());

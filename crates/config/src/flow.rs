@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use pumice_types::key::{ANY, Key, Keys, TIMED, Value, Values, When, float, int};
-use pumice_types::{choice, interned, keys};
+use pumice_types::{SpecError, choice, interned, keys, refuse};
 use pumice_workload::WorkloadKeys;
 
 use crate::{Config, HostKeys, HostMode, near, shown};
@@ -185,10 +185,10 @@ pub(crate) fn templates() -> impl Iterator<Item = (&'static str, &'static Key)> 
 }
 
 /// The row of a flow's key, under the flow's path; `None` if the path is not of a flow.
-pub(crate) fn row(path: &str) -> Option<Result<Key, String>> {
+pub(crate) fn row(path: &str) -> Option<Result<Key, SpecError>> {
     let (number, name) = split(path)?;
     if number >= FLOWS_MAX {
-        return Some(Err(format!("{}: there are at most {FLOWS_MAX} flows, from 0", shown(path))));
+        return Some(Err(refuse!("{}: there are at most {FLOWS_MAX} flows, from 0", shown(path))));
     }
     Some(match templates().find(|(known, _)| *known == name) {
         Some((_, key)) => Ok(Key { path: path_of(number, name), ..*key }),
@@ -201,7 +201,7 @@ pub(crate) fn row(path: &str) -> Option<Result<Key, String>> {
                 },
                 |(_, known)| format!("nearest valid key: '{SECTION}[{number}].{known}'"),
             );
-            Err(format!("unknown key '{}'; {hint}", shown(path)))
+            Err(refuse!("unknown key '{}'; {hint}", shown(path)))
         }
     })
 }
@@ -212,10 +212,10 @@ pub(crate) fn count(values: &Values) -> usize {
 }
 
 /// Refuses a flow behind one that is not there.
-pub(crate) fn check_number(values: &Values, path: &str) -> Result<(), String> {
+pub(crate) fn check_number(values: &Values, path: &str) -> Result<(), SpecError> {
     let (Some((number, _)), next) = (split(path), count(values)) else { return Ok(()) };
     match number > next {
-        true => Err(format!("{}: flow {next} is not there yet; flows are numbered from 0 without a gap", shown(path))),
+        true => Err(refuse!("{}: flow {next} is not there yet; flows are numbered from 0 without a gap", shown(path))),
         false => Ok(()),
     }
 }
@@ -239,14 +239,14 @@ fn told_of(number: usize, text: &str) -> String {
 }
 
 /// Reads all flows.
-pub(crate) fn read(values: &Values) -> Result<Vec<Flow>, String> {
+pub(crate) fn read(values: &Values) -> Result<Vec<Flow>, SpecError> {
     let flow = |number: usize| {
         let own = laid_over(values, number);
         let keys = FlowKeys::read(&own)?;
         let name = keys.name.clone().unwrap_or_else(|| format!("flow{number}"));
         Ok(Flow { name, keys, workload: WorkloadKeys::read(&own)? })
     };
-    (0..count(values)).map(|number| flow(number).map_err(|text: String| told_of(number, &text))).collect()
+    (0..count(values)).map(|number| flow(number).map_err(|error: SpecError| told_of(number, &error.0).into())).collect()
 }
 
 /// Writes all flows, each of their keys.
@@ -307,48 +307,48 @@ pub(crate) fn idle(config: &Config, key: &Key, values: &Values) -> Option<String
 }
 
 /// Refuses zones of a flow that cannot be.
-fn check_zones(config: &Config, flow: &Flow) -> Result<(), String> {
+fn check_zones(config: &Config, flow: &Flow) -> Result<(), SpecError> {
     let Some(zones) = &flow.keys.zones else { return Ok(()) };
     let is_whole = zones.iter().all(|number| number.fract() == 0.0);
     if zones.len() != 2 || !is_whole || zones[1] < 1.0 {
-        return Err(format!("zones = {zones:?} is no range of zones; allowed: [first, number], whole numbers"));
+        return Err(refuse!("zones = {zones:?} is no range of zones; allowed: [first, number], whole numbers"));
     }
     if flow.keys.range.is_some() {
-        return Err(format!("zones = {zones:?} beside range found; allowed: one of them"));
+        return Err(refuse!("zones = {zones:?} beside range found; allowed: one of them"));
     }
     match config.ftl.has_host_zones() {
         true => Ok(()),
-        false => Err(format!("zones = {zones:?} needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\"")),
+        false => Err(refuse!("zones = {zones:?} needs ftl.kind = \"zns\" and ftl.zns.interface = \"zones\"")),
     }
 }
 
 /// Refuses flows that cannot be.
-pub(crate) fn check(config: &Config) -> Result<(), String> {
+pub(crate) fn check(config: &Config) -> Result<(), SpecError> {
     for (number, flow) in config.flows.iter().enumerate() {
         let at = format!("{SECTION}[{number}]");
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
         if flow.name.is_empty() || !flow.name.chars().all(is_plain) {
-            return Err(format!("{at}.name = \"{}\" is no name; allowed: letters, digits, - and _", shown(&flow.name)));
+            return Err(refuse!("{at}.name = \"{}\" is no name; allowed: letters, digits, - and _", shown(&flow.name)));
         }
         if config.flows[..number].iter().any(|other| other.name == flow.name) {
-            return Err(format!("{at}.name = \"{}\" is the name of another flow", flow.name));
+            return Err(refuse!("{at}.name = \"{}\" is the name of another flow", flow.name));
         }
         if let Some(range) = &flow.keys.range
             && !(range.len() == 2 && range[0] < range[1])
         {
-            return Err(format!("{at}.range = {range:?} is no range; allowed: [from, to], with from below to"));
+            return Err(refuse!("{at}.range = {range:?} is no range; allowed: [from, to], with from below to"));
         }
         if let (Some(stream), Some(handles)) = (flow.keys.stream, config.ftl.page.handles)
             && stream >= handles
         {
-            return Err(format!("{at}.stream = {stream} with ftl.handles = {handles}; allowed: 0 to {}", handles - 1));
+            return Err(refuse!("{at}.stream = {stream} with ftl.handles = {handles}; allowed: 0 to {}", handles - 1));
         }
         check_zones(config, flow).map_err(|text| format!("{at}.{text}"))?;
-        flow.workload.check().map_err(|text| told_of(number, &text))?;
+        flow.workload.check().map_err(|error| told_of(number, &error.0))?;
     }
     match config.run.only_flow {
         Some(only) if !config.flows.is_empty() && only as usize >= config.flows.len() => {
-            Err(format!("run.only_flow = {only} is no flow; allowed: 0 to {}", config.flows.len() - 1))
+            Err(refuse!("run.only_flow = {only} is no flow; allowed: 0 to {}", config.flows.len() - 1))
         }
         Some(_) | None => Ok(()),
     }

@@ -23,13 +23,13 @@ pub mod table;
 mod units;
 mod until;
 
-use std::fmt;
+use std::fmt::Display;
 
 use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
 use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec, Recovery};
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
-use pumice_types::{ChipKeys, Geometry};
+use pumice_types::{ChipKeys, Geometry, refuse};
 use pumice_workload::{SharedContent, WorkloadKeys};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -38,28 +38,11 @@ pub use controller::ControllerKeys;
 pub use flow::{FLOWS_MAX, Flow, FlowKeys, FlowMode, FlowPriority};
 pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
 pub use power::{Cuts, PowerFailure, PowerKeys, TornKind};
+pub use pumice_types::SpecError;
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
 pub use sources::{own_keys, without_effect, without_effect_on_a_chip};
 pub use until::{Goal, Until};
-
-/// A spec that cannot be run, in one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecError(pub String);
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
-
-impl From<String> for SpecError {
-    fn from(text: String) -> SpecError {
-        SpecError(text)
-    }
-}
 
 /// Longest piece of a user's text that an error repeats, in characters.
 const SHOWN_CHARS: usize = 80;
@@ -72,8 +55,8 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// A message with the place that it is about before it; a value that a program set has no place but its key.
-pub(crate) fn at_place(at: &str, text: &str) -> SpecError {
-    SpecError(if at.is_empty() { text.to_string() } else { format!("{at}: {text}") })
+pub(crate) fn at_place(at: &str, text: impl Display) -> SpecError {
+    if at.is_empty() { refuse!("{text}") } else { refuse!("{at}: {text}") }
 }
 
 /// Longest name that is compared with the known ones to find the nearest. Comparing costs time with its square.
@@ -196,7 +179,7 @@ impl Keys for Config {
         .concat()
     }
 
-    fn read(values: &Values) -> Result<Config, String> {
+    fn read(values: &Values) -> Result<Config, SpecError> {
         Ok(Config {
             seed: read_field(SEED.path, values)?,
             chip: Keys::read(values)?,

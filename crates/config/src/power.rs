@@ -3,7 +3,7 @@
 use pumice_ftl::{CutProtection, Recovery};
 use pumice_ftl::{FtlKeys, kinds_that};
 use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
-use pumice_types::{choice, keys};
+use pumice_types::{SpecError, choice, keys, refuse};
 
 choice! {
     /// What an operation leaves that was under way when the power was cut.
@@ -77,26 +77,26 @@ impl PowerKeys {
     ///
     /// # Errors
     /// What is impossible, and what would work.
-    pub fn check(&self, ftl: &FtlKeys) -> Result<(), String> {
+    pub fn check(&self, ftl: &FtlKeys) -> Result<(), SpecError> {
         if self.failure != PowerFailure::None && ftl.shared.recovery == Recovery::Off {
-            return Err(format!("power.failure = \"{}\" needs {}", self.failure, recoveries_of(ftl)));
+            return Err(refuse!("power.failure = \"{}\" needs {}", self.failure, recoveries_of(ftl)));
         }
         let given = self.given();
         match given[..] {
             [] => return Ok(()),
             [key, ..] if ftl.shared.recovery == Recovery::Off => {
-                return Err(format!("{key} needs {}", recoveries_of(ftl)));
+                return Err(refuse!("{key} needs {}", recoveries_of(ftl)));
             }
-            [first, second, ..] => return Err(format!("{first} and {second} are both given; allowed: one of them")),
+            [first, second, ..] => return Err(refuse!("{first} and {second} are both given; allowed: one of them")),
             [_] => {}
         }
         for (key, list) in [("power.cut_at_s", &self.cut_at_s), ("power.cut_at_command", &self.cut_at_command)] {
             if !list.is_sorted_by(|a, b| a < b) {
-                return Err(format!("{key} = {list:?} is not in ascending order"));
+                return Err(refuse!("{key} = {list:?} is not in ascending order"));
             }
         }
         match self.cut_at_command.iter().find(|at| at.fract() != 0.0) {
-            Some(at) => Err(format!("power.cut_at_command: {at} is not allowed; allowed: whole numbers")),
+            Some(at) => Err(refuse!("power.cut_at_command: {at} is not allowed; allowed: whole numbers")),
             None => Ok(()),
         }
     }

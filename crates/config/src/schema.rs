@@ -109,7 +109,7 @@ fn flows_schema() -> Value {
 pub fn explain(path: &str, plugins: &[OwnLayer]) -> Result<Value, SpecError> {
     let table = KeyTable::with(plugins, None)?;
     let of_flow = || flow::row(path).or_else(|| flow::own_row(path).map(Ok));
-    let key = of_flow().unwrap_or_else(|| table.lookup(path).copied()).map_err(SpecError)?;
+    let key = of_flow().unwrap_or_else(|| table.lookup(path).copied())?;
     let kind = match key.shape {
         ValueKind::Int => "whole number",
         ValueKind::Float => "number",

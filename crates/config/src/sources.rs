@@ -28,7 +28,7 @@ struct Collected {
 
 impl Collected {
     /// The row of a key, or in one line why there is none and what there is.
-    fn row(&self, path: &str) -> Result<Key, String> {
+    fn row(&self, path: &str) -> Result<Key, SpecError> {
         flow::row(path).unwrap_or_else(|| self.table.lookup(path).copied())
     }
 }
@@ -217,7 +217,7 @@ fn apply_flows(values: &mut Collected, places: &[String], list: &[Value]) -> Res
         let Some(entries) = flow.as_table().filter(|entries| !entries.is_empty()) else {
             let found = shown(&flow.to_string());
             let text = format!("{path} = {found} is not allowed; allowed: a table with keys of the flow");
-            return Err(at_place(at, &text));
+            return Err(at_place(at, text));
         };
         entries.iter().try_for_each(|(name, value)| set(values, at, &format!("{path}.{name}"), value.clone()))?;
     }
@@ -230,7 +230,7 @@ fn apply_preset(values: &mut Collected, at: &str, name: &Value, depth: usize) ->
     let Some(text) = name.as_str().and_then(preset::text) else {
         let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
         let name = shown(&name.to_string());
-        return Err(at_place(at, &format!("preset = {name} does not exist; allowed: {}{hint}", names())));
+        return Err(at_place(at, format!("preset = {name} does not exist; allowed: {}{hint}", names())));
     };
     if depth >= PRESET_DEPTH_MAX {
         return Err(at_place(at, "presets start from each other in a loop"));
@@ -285,22 +285,22 @@ fn bare_fraction(text: &str) -> Option<Value> {
 }
 
 fn set(values: &mut Collected, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    let key = values.row(path).map_err(|text| at_place(at, &text))?;
-    flow::check_number(&values.values, path).map_err(|text| at_place(at, &text))?;
+    let key = values.row(path).map_err(|text| at_place(at, text))?;
+    flow::check_number(&values.values, path).map_err(|text| at_place(at, text))?;
     if let Some(alias) = value.as_str().and_then(|name| retired::alias(key.path, name)) {
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
     let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, &key, &value))?;
     (key.check)(&accepted).map_err(|why| {
         let hint = value.as_str().and_then(|text| retired::meant(&key, text));
-        let why = hint.map_or(why, |hint| format!("does not exist; {hint}"));
-        at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string())))
+        let why = hint.map_or(why, |hint| pumice_types::refuse!("does not exist; {hint}"));
+        at_place(at, format!("{} = {} {why}", key.path, shown(&value.to_string())))
     })?;
     if key.unit == "us" && has_less_than_a_nanosecond(&accepted) {
         let found = shown(&value.to_string());
         let text =
             format!("{} = {found} is less than a nanosecond, the smallest time; the unit is microseconds", key.path);
-        return Err(at_place(at, &text));
+        return Err(at_place(at, text));
     }
     if key.path == SPARE_OVER_USER {
         set_spare_over_user(values, &accepted);
@@ -346,12 +346,12 @@ fn typed(value: &Value) -> Option<key::Value> {
 fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     let plain = found.as_str().map_or_else(|| found.to_string(), str::to_string);
     if let Some(instead) = retired::value(key.path, &plain) {
-        return at_place(at, &format!("{} = {} is now {instead}", key.path, shown(&found.to_string())));
+        return at_place(at, format!("{} = {} is now {instead}", key.path, shown(&found.to_string())));
     }
     if let Some(meant) = number_as_text(key, found) {
         return at_place(
             at,
-            &format!("{} = {} is a text, where a number is due; write {meant}", key.path, shown(&found.to_string())),
+            format!("{} = {} is a text, where a number is due; write {meant}", key.path, shown(&found.to_string())),
         );
     }
     // A number that TOML cannot hold was read as a text; it is shown as it was written.
@@ -360,7 +360,7 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
     let hint = retired::meant(key, &plain).or_else(|| as_a_share(key, &plain));
     let hint = hint.map_or(String::new(), |meant| format!("; {meant}"));
-    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
+    at_place(at, format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
 }
 
 /// What a percentage is as a share, for keys that take one.

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
-use pumice_types::interned;
 use pumice_types::key::{Key, Keys, ValueKind};
+use pumice_types::{SpecError, interned, refuse};
 
 use crate::{Config, distance, near, retired, shown, synonyms};
 
@@ -32,7 +32,7 @@ pub fn rows() -> &'static [Key] {
 ///
 /// # Errors
 /// As there.
-pub fn lookup(path: &str) -> Result<&'static Key, String> {
+pub fn lookup(path: &str) -> Result<&'static Key, SpecError> {
     BUILT_IN.lookup(path)
 }
 
@@ -46,17 +46,17 @@ impl KeyTable {
     ///
     /// # Errors
     /// Two plug-ins of one name, or one whose section would be a key or section that is there.
-    pub fn with(plugins: &[OwnLayer], policy: Option<&OwnPolicy>) -> Result<KeyTable, String> {
+    pub fn with(plugins: &[OwnLayer], policy: Option<&OwnPolicy>) -> Result<KeyTable, SpecError> {
         let mut table = BUILT_IN.clone();
         table.rows.extend(policy.map_or(&[][..], |policy| policy.0.keys()));
         for (nth, plugin) in plugins.iter().enumerate() {
             let name = plugin.source.name();
             let section = format!("ftl.{}", name.name());
             if plugins[..nth].iter().any(|earlier| earlier.source.name() == name) {
-                return Err(format!("plug-in \"{}\": is given twice", name.name()));
+                return Err(refuse!("plug-in \"{}\": is given twice", name.name()));
             }
             if BUILT_IN.is_section(&section) || BUILT_IN.rows.iter().any(|key| key.path == section) {
-                return Err(format!(
+                return Err(refuse!(
                     "plug-in \"{}\": cannot have this name, because there is a key {section}",
                     name.name()
                 ));
@@ -91,15 +91,15 @@ impl KeyTable {
     ///
     /// # Errors
     /// A section, or a path that is no key.
-    pub fn lookup(&self, path: &str) -> Result<&Key, String> {
+    pub fn lookup(&self, path: &str) -> Result<&Key, SpecError> {
         if let Some(key) = self.rows.iter().find(|key| key.path == path) {
             return Ok(key);
         }
         if path == PRESET {
-            return Err(format!("'{PRESET}' is no key: it names what a spec starts from; `pumice presets` lists them"));
+            return Err(refuse!("'{PRESET}' is no key: it names what a spec starts from; `pumice presets` lists them"));
         }
         if let Some(instead) = retired::key(path) {
-            return Err(format!("'{path}' is no key any more; {instead}"));
+            return Err(refuse!("'{path}' is no key any more; {instead}"));
         }
         let mut names: Vec<String> = Vec::new();
         for name in self.rows.iter().filter_map(|key| inside(key.path, path)) {
@@ -108,8 +108,8 @@ impl KeyTable {
             }
         }
         match names.is_empty() {
-            false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
-            true => Err(format!("unknown key '{}'; {}", shown(path), self.instead_of(path))),
+            false => Err(refuse!("'{path}' is a section; its keys are {}", names.join(", "))),
+            true => Err(refuse!("unknown key '{}'; {}", shown(path), self.instead_of(path))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use pumice_types::key::{Field, Value, ValueKind};
-use pumice_types::{Choice, choice};
+use pumice_types::{Choice, SpecError, choice, refuse};
 
 choice! {
     /// What a run has to know.
@@ -64,11 +64,11 @@ impl Until {
     ///
     /// # Errors
     /// How the sentence ends that begins with the key and the value.
-    pub fn parse(text: &str) -> Result<Until, String> {
+    pub fn parse(text: &str) -> Result<Until, SpecError> {
         let refused = || {
             let names = Goal::NAMES.join(" | ");
             let [low, high] = PERCENT;
-            format!(
+            refuse!(
                 "is not allowed; allowed: \"steady\", or \"NAME ± X %\" with NAME = {names} and X from {low} to {high}"
             )
         };
@@ -95,7 +95,7 @@ impl fmt::Display for Until {
 impl Field for Until {
     const SHAPE: ValueKind = ValueKind::Text;
 
-    fn read(value: Option<&Value>) -> Result<Until, String> {
+    fn read(value: Option<&Value>) -> Result<Until, SpecError> {
         Until::parse(value.and_then(Value::as_text).unwrap_or_default())
     }
 
@@ -128,7 +128,7 @@ mod tests {
             ["", "p99", "p98 ± 2 %", "p99 ± 2", "p99 ± x %", "p99 ± 0.09 %", "p99 ± 60 %", "p99 ± NaN %", "± 2 %"];
         for text in refused {
             let error = Until::parse(text).expect_err(text);
-            assert!(error.starts_with("is not allowed; allowed: \"steady\", or \"NAME ± X %\""), "{error}");
+            assert!(error.0.starts_with("is not allowed; allowed: \"steady\", or \"NAME ± X %\""), "{error}");
         }
     }
 }

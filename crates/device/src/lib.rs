@@ -126,7 +126,7 @@ enum Power {
 
 /// One simulated drive.
 ///
-/// Its states: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and ended after
+/// The states of a device: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and ended after
 /// `finish` or after an error of the simulation (nothing). It may go from thread to thread.
 pub struct Device {
     session: Session<Completions>,

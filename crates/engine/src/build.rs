@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, SpecError};
 use pumice_ftl::Recovery;
 use pumice_ftl::policy::{Decider, DeviceShape};
-use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, Payload, erase::flash_timing};
+use pumice_ftl::{FillTarget, Ftl, FtlError, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{
     BlockId, ChipKeys, FlashCommand, FlashTiming, Geometry, Lpn, PageAddress, PartialEraseUnit, PbTree, PlaneId,
@@ -29,8 +29,8 @@ impl FillTarget for InitialState<'_> {
         self.checked.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
     }
 
-    fn execute(&mut self, command: &FlashCommand) -> Result<(), String> {
-        self.checked.execute(command).map_err(|error| error.to_string())
+    fn execute(&mut self, command: &FlashCommand) -> Result<(), FtlError> {
+        self.checked.execute(command).map_err(|error| FtlError::Fill(error.to_string()))
     }
 
     fn program_own(&mut self, page: PageAddress, lpn: Lpn, content: Payload) {
@@ -81,7 +81,7 @@ impl Foundation {
 
     /// Builds the foundation of a device from its chips and shape.
     fn of(chip: ChipKeys, seed: u64, geometry: Geometry) -> Result<Foundation, SpecError> {
-        let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(&chip).map_err(SpecError)?);
+        let (tree, timing) = (chip.tree()?, flash_timing(&chip)?);
         Ok(Foundation {
             bad_blocks: bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry),
             block_erase: expected_time(&chip, seed, &timing),
@@ -151,7 +151,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let foundation = Foundation::new(config, scale)?;
     let mut parts = foundation.parts(config);
     let Foundation { geometry, timing, .. } = &foundation;
-    let user_pages = config.ftl.user_pages(&parts.spec, geometry).map_err(SpecError)?;
+    let user_pages = config.ftl.user_pages(&parts.spec, geometry)?;
     parts.decider = foundation.decider(config, user_pages)?;
     let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&parts.spec, user_pages));
     let mut chips = foundation.chips(config.seed, tags, user_pages);

@@ -8,7 +8,7 @@ use pumice_nand::{ChipError, Violation};
 use pumice_workload::TraceError;
 
 /// A run that could not start or could not end. Every text is one line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum SimError {
     /// The spec is at fault.
     Spec(SpecError),

@@ -20,7 +20,7 @@ pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload
         let text = "workload.flow: one workload is wanted here, and flows are several; allowed: a spec without flows";
         return Err(SpecError(text.into()).into());
     }
-    workload.kind().check_scale(scale).map_err(SpecError)?;
+    workload.kind().check_scale(scale)?;
     let page_bytes = config.mapped_page_bytes();
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
     Ok(workload.open(&OpenFor {
@@ -45,8 +45,8 @@ pub(crate) fn zone_bytes(config: &Config, scale: f64) -> Result<Option<u64>, Sim
 /// As [`open`]; the flow stands in front.
 pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let workload = &config.flows[number].workload;
-    let at = |text: String| SpecError(format!("workload.flow[{number}]: {text}"));
-    workload.kind().check_scale(scale).map_err(at)?;
+    let at = |error: String| SpecError(format!("workload.flow[{number}]: {error}"));
+    workload.kind().check_scale(scale).map_err(|error| at(error.0))?;
     let page_bytes = config.mapped_page_bytes();
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
     let seed = match number {

@@ -57,7 +57,7 @@ fn survive(source: &SpecSource, random: &mut Random) -> Result<(), String> {
         Ok(spec) => {
             assert_eq!(spec.digest(), spec.clone().digest());
             let scale = *random.pick(&[1.0, 0.5, 0.0625, 0.3, 1e-9]);
-            spec.chip.geometry.scaled(scale).map(|_| ()).or_else(|error| judge(&SpecError(error)))
+            spec.chip.geometry.scaled(scale).map(|_| ()).or_else(|error| judge(&error))
         }
     }
 }

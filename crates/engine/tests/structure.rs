@@ -1,5 +1,6 @@
 //! The plan of the house: who may import whom (the table in `crates/README.md` against every `Cargo.toml`), no
-//! circles of files inside a crate, one meaning a type name, and names that no crate or module may have.
+//! circles of files inside a crate, one meaning a type name, names that no crate or module may have, and errors that
+//! are types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -336,6 +337,21 @@ fn t924_a_type_name_means_one_thing_in_the_whole_workspace() {
     assert!(declared.len() > 200, "types are found: {}", declared.len());
     declared.retain(|_, files| files.len() > 1);
     assert!(declared.is_empty(), "declared in more than one file: {declared:#?}");
+}
+
+#[test]
+fn t991_errors_are_types() {
+    let typed =
+        ["types", "nand", "ftl", "config", "chip", "device", "capi", "serve"].map(|name| crates_folder().join(name));
+    let is_text = |line: &str| line.contains("Result<") && line.contains(", String>") && !line.contains("Map<");
+    assert!(
+        is_text("fn check(&self) -> Result<(), String> {") && !is_text("fn check(&self) -> Result<(), SpecError> {")
+    );
+    for file in typed.iter().flat_map(|folder| sources(&folder.join("src"))).filter(|path| path.is_file()) {
+        let text = fs::read_to_string(&file).expect("readable");
+        let found = text.lines().find(|line| is_text(line));
+        assert_eq!(found, None, "{}: an error is a type, not a text", file.display());
+    }
 }
 
 #[test]

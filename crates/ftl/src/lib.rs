@@ -45,7 +45,7 @@ pub use layers::zns::{
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict, kinds_that};
 pub use plan::{
     AgedBy, COLLECTED, EraseUnit, FillTarget, FillUnit, FtlError, GcCounters, InitialBlock, InitialFill, InitialKeys,
-    MergeCount, Payload, PlacedCount, Plan, PluginFault, PolicyFault, VICTIM_FILL_BINS, ZoneError,
+    MergeCount, OwnFault, Payload, PlacedCount, Plan, VICTIM_FILL_BINS, ZoneError,
 };
 pub use seam::policy;
 pub use seam::{

@@ -25,7 +25,7 @@ impl PythonCrashLab {
         let source = parse_source(py, request, None)?;
         let lab = py.detach(|| match recording {
             Some(path) => {
-                let recorded = RecordedSession::read(&path).map_err(PyOSError::new_err)?;
+                let recorded = RecordedSession::read(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
                 CrashLab::new(&source, recorded).map_err(sim_error)
             }
             None => CrashLab::of_workload(&source).map_err(sim_error),
@@ -79,7 +79,7 @@ impl PythonCrashLab {
 /// The spec in the header of a recording, as JSON.
 #[pyfunction]
 fn recording_header(path: PathBuf) -> PyResult<String> {
-    let header = RecordedSession::header(&path).map_err(PyOSError::new_err)?;
+    let header = RecordedSession::header(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(json!(header.spec).to_string())
 }
 

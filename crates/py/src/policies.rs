@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{
     AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint, key_path,
 };
@@ -120,7 +121,7 @@ fn keys_of(policy: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Key>> {
             return Err(refused(format!("its key {key:?} has a default that is no number and no truth value")));
         };
         Ok(Key {
-            path: key_path(&key).map_err(refused)?,
+            path: key_path(&key).map_err(|error| refused(error.0))?,
             shape,
             range,
             unit: "",
@@ -151,7 +152,7 @@ impl PolicySource for PythonPolicy {
         &self.keys
     }
 
-    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         Python::attach(|py| {
             let at_work = self.at_work(py, shape, values).map_err(|error| told(py, error))?;
             Ok(Box::new(at_work) as Box<dyn Decisions>)
@@ -260,7 +261,7 @@ fn plane_columns<'py>(py: Python<'py>, columns: &PlaneColumns) -> PyResult<Bound
 }
 
 /// What a function answered, or what it raised in one line.
-fn answer<T>(py: Python<'_>, decision: &str, result: PyResult<Bound<'_, PyAny>>) -> Result<T, String>
+fn answer<T>(py: Python<'_>, decision: &str, result: PyResult<Bound<'_, PyAny>>) -> Result<T, OwnFault>
 where
     T: for<'a, 'py> FromPyObject<'a, 'py>,
 {
@@ -268,7 +269,7 @@ where
     value.extract::<T>().map_err(|_| {
         let shown = value.repr().map_or_else(|_| "?".into(), |text| text.to_string_lossy().into_owned());
         let shown: String = shown.chars().take(60).filter(|c| !c.is_control()).collect();
-        format!("{decision} returned {shown}; allowed: a whole number, not below zero")
+        format!("{decision} returned {shown}; allowed: a whole number, not below zero").into()
     })
 }
 
@@ -281,7 +282,7 @@ fn told(py: Python<'_>, error: PyErr) -> String {
 }
 
 impl Decisions for PythonDecisions {
-    fn victim(&mut self, asking: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, asking: &mut AskingPlane) -> Result<u32, OwnFault> {
         if self.functions.victim.is_none() {
             return self.compiled.victim(asking);
         }
@@ -292,7 +293,7 @@ impl Decisions for PythonDecisions {
         })
     }
 
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         let Some(function) = &self.functions.placement else { return self.compiled.placement(page) };
         Python::attach(|py| {
             let arguments = (page.lpn.0, page.plane.0, page.now, page.copied_from);
@@ -301,18 +302,18 @@ impl Decisions for PythonDecisions {
         })
     }
 
-    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         let Some(function) = &self.functions.suspend else { return self.compiled.suspend(erase) };
         Python::attach(|py| {
             let SuspensionPoint { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
             let arguments = (die.0, now.0, done.0, total.0, suspensions, waiting_reads, is_urgent);
             let asked = self.made.bind(py).call_method1("erase", arguments).map_err(|error| told(py, error))?;
             let value = function.bind(py).call1((asked,)).map_err(|error| told(py, error))?;
-            value.is_truthy().map_err(|error| told(py, error))
+            Ok(value.is_truthy().map_err(|error| told(py, error))?)
         })
     }
 
-    fn wear_swap(&mut self, asking: &mut AskingPlane) -> Result<Option<u32>, String> {
+    fn wear_swap(&mut self, asking: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
         if self.functions.wear_swap.is_none() {
             return self.compiled.wear_swap(asking);
         }

@@ -116,7 +116,7 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
 pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
     let Request { config, scale, preset, without_effect, .. } = parse_request(py, request, policy)?;
-    config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
+    config.chip.geometry.scaled(scale).map_err(|error| SpecError::new_err(error.0))?;
     let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
     let plugin_sha256 = config.ftl.own_layer().map(|layer| layer.source.sha256());
     let found = json!({

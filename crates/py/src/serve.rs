@@ -91,9 +91,9 @@ impl PythonServer {
 
     /// Answers a question of the control socket; JSON in and out.
     fn answer(&self, py: Python<'_>, question: &str) -> PyResult<String> {
-        let request = ControlRequest::parse(question).map_err(SpecError::new_err)?;
+        let request = ControlRequest::parse(question).map_err(|error| SpecError::new_err(error.0))?;
         let answer = self.ask(py, |server| server.answer(&request))?;
-        Ok(answer.map_err(SimulationError::new_err)?.to_string())
+        Ok(answer.map_err(|error| SimulationError::new_err(error.to_string()))?.to_string())
     }
 
     /// Ends the server; returns the result document.
@@ -107,7 +107,7 @@ impl PythonServer {
 /// Asks a device that another process serves; JSON in and out.
 #[pyfunction]
 pub fn ask_served(py: Python<'_>, address: &str, question: String) -> PyResult<String> {
-    let to: Address = address.parse().map_err(SpecError::new_err)?;
+    let to: Address = address.parse().map_err(|error: pumice_config::SpecError| SpecError::new_err(error.0))?;
     let answer = attend::<(), _>(py, move |_| pumice_serve::ask(&to, &question), |_, ()| Ok(true))?;
     let line = answer.map_err(|error| {
         SpecError::new_err(format!("{address}: {error}; is a device served with --control {address}?"))

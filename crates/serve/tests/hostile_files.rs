@@ -66,7 +66,7 @@ fn read(path: &Path, header: &[u8], body: &[u8]) -> Result<RecordedSession, Stri
     content.push(b'\n');
     content.extend(zstd::stream::encode_all(body, 1).expect("compresses"));
     std::fs::write(path, content).expect("writable");
-    RecordedSession::read(path)
+    RecordedSession::read(path).map_err(|error| error.to_string())
 }
 
 fn source() -> SpecSource {

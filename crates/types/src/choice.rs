@@ -79,9 +79,9 @@ macro_rules! choice {
             const SHAPE: $crate::key::ValueKind =
                 $crate::key::ValueKind::Choice(<$name as $crate::Choice>::NAMES);
 
-            fn read(value: Option<&$crate::key::Value>) -> Result<Self, String> {
+            fn read(value: Option<&$crate::key::Value>) -> Result<Self, $crate::SpecError> {
                 let name = value.and_then($crate::key::Value::as_text).unwrap_or_default();
-                <$name as $crate::Choice>::from_name(name).ok_or_else(|| "is not allowed".to_string())
+                <$name as $crate::Choice>::from_name(name).ok_or_else(|| "is not allowed".into())
             }
 
             fn write(&self) -> Option<$crate::key::Value> {

@@ -1,7 +1,7 @@
 //! The shape of the device, and the only place where addresses are converted into each other.
 
 use crate::key::{Field, Value, ValueKind};
-use crate::{BlockId, ChannelId, DieId, PageAddress, PlaneId, choice};
+use crate::{BlockId, ChannelId, DieId, PageAddress, PlaneId, SpecError, choice};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -74,7 +74,7 @@ impl PlaneOrder {
 impl Field for PlaneOrder {
     const SHAPE: ValueKind = ValueKind::Choice(PlaneOrder::NAMES);
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         value.and_then(Value::as_text).and_then(PlaneOrder::from_name).ok_or_else(|| "is not allowed".into())
     }
 

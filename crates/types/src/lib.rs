@@ -60,6 +60,7 @@ pub use page_unit::{PageUnit, StagedUnits, UnitSource};
 pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use recovery_fault::RecoveryFault;
+pub use refusal::SpecError;
 pub use request::{HostRequest, RequestKind, ZoneCommand};
 pub use spare::{SpareArea, SpareEntry, SpareMark, SpareRole};
 pub use suspension::{

@@ -14,9 +14,9 @@ choice! {
         EarliestCopyWins = "earliest-copy-wins",
         /// A page whose program may not have ended stays where it is.
         UnprovenPageKept = "unproven-page-kept",
-        /// Such a page is copied to the very next page, which may have been cut too.
+        /// A page whose program may not have ended is copied to the very next page, which may have been cut too.
         MovedToNextPage = "moved-to-next-page",
-        /// Such pages are entered in the map as copied, and are not.
+        /// Pages whose programs may not have ended are entered in the map as copied, and are not.
         MovesNotDone = "moves-not-done",
         /// Only one such page is copied, of the whole device.
         OneMoveForAll = "one-move-for-all",

@@ -38,8 +38,8 @@ impl TraceError {
     }
 
     /// An error about an option or a name.
-    pub(crate) fn option(message: String) -> TraceError {
-        TraceError { kind: TraceErrorKind::Option, line: message }
+    pub(crate) fn option(message: impl Into<String>) -> TraceError {
+        TraceError { kind: TraceErrorKind::Option, line: message.into() }
     }
 
     /// An error about a workload that does not fit the device.

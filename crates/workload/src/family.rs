@@ -1,5 +1,6 @@
 //! What a kind of workload is made of. Each kind is one file, and one line in the registry.
 
+use pumice_types::SpecError;
 use pumice_types::key::Keys;
 
 use crate::error::TraceError;
@@ -51,13 +52,13 @@ pub trait Family: Copy + 'static {
     ///
     /// # Errors
     /// Key, what was found and what is allowed.
-    fn check(keys: &Self::Keys) -> Result<(), String>;
+    fn check(keys: &Self::Keys) -> Result<(), SpecError>;
 
     /// Refuses a scale that the kind cannot have; by default none is refused here.
     ///
     /// # Errors
     /// The scale, and what is allowed.
-    fn check_scale(_: f64) -> Result<(), String> {
+    fn check_scale(_: f64) -> Result<(), SpecError> {
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! File systems in use, as a kind of workload.
 
-use pumice_types::HostRequest;
 use pumice_types::key::{CHOSEN, When, float, int};
+use pumice_types::{HostRequest, SpecError};
 
 use crate::error::TraceError;
 use crate::fact::Fact;
@@ -55,7 +55,7 @@ impl Family for FileSystemName {
         format!("{description}; FAT32 of {storage_mib} MiB, {pages_written} pages of 2 KiB written")
     }
 
-    fn check(keys: &FileSystemKeys) -> Result<(), String> {
+    fn check(keys: &FileSystemKeys) -> Result<(), SpecError> {
         mixture(keys.fat_mixture.as_deref())?;
         update_kib(keys.fat_update_kib).map(drop)
     }

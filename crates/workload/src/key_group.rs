@@ -15,7 +15,7 @@ macro_rules! key_group {
                 [$(<$type as ::pumice_types::key::Keys>::rows()),+].concat()
             }
 
-            fn read(values: &::pumice_types::key::Values) -> Result<Self, String> {
+            fn read(values: &::pumice_types::key::Values) -> Result<Self, ::pumice_types::SpecError> {
                 Ok($name { $($field: ::pumice_types::key::Keys::read(values)?),+ })
             }
 

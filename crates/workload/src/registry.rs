@@ -6,8 +6,8 @@
 use std::fmt;
 use std::path::Path;
 
-use pumice_types::HostRequest;
 use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values, When};
+use pumice_types::{HostRequest, SpecError, refuse};
 use serde::{Serialize, Serializer};
 use strsim::damerau_levenshtein;
 
@@ -90,14 +90,14 @@ macro_rules! families {
             ///
             /// # Errors
             /// The scale, and what is allowed.
-            pub fn check_scale(self, scale: f64) -> Result<(), String> {
+            pub fn check_scale(self, scale: f64) -> Result<(), SpecError> {
                 match self { $(WorkloadKind::$kind(_) => <$members as Family>::check_scale(scale)),+ }
             }
         }
 
         impl WorkloadKeys {
             /// Refuses keys of the chosen kind that contradict each other.
-            fn check_own(&self) -> Result<(), String> {
+            fn check_own(&self) -> Result<(), SpecError> {
                 match self.kind() { $(WorkloadKind::$kind(_) => <$members as Family>::check(&self.$field)),+ }
             }
 
@@ -236,7 +236,7 @@ impl WorkloadKeys {
     ///
     /// # Errors
     /// Key, what was found and what is allowed.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SpecError> {
         let kind = self.kind();
         let given = [
             ("path", self.trace.path.is_some()),
@@ -245,7 +245,7 @@ impl WorkloadKeys {
         ];
         match given.into_iter().find(|&(_, is_given)| is_given && !kind.is_trace()) {
             Some((key, _)) => {
-                Err(format!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{kind}\""))
+                Err(refuse!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{kind}\""))
             }
             None => self.check_own(),
         }
@@ -257,7 +257,7 @@ impl WorkloadKind {
     ///
     /// # Errors
     /// An unknown name. The text ends a sentence that begins with the key and the name, and gives the nearest name.
-    pub fn parse(name: &str) -> Result<WorkloadKind, String> {
+    pub fn parse(name: &str) -> Result<WorkloadKind, SpecError> {
         let all = WorkloadKind::all();
         if let Some(&kind) = all.iter().find(|kind| kind.name() == name) {
             return Ok(kind);
@@ -268,11 +268,12 @@ impl WorkloadKind {
         };
         // No workload has a dot or a slash in its name: this is a file that somebody wants to replay.
         if name.contains(['.', '/']) {
-            return Err("is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path"
-                .to_owned());
+            return Err(
+                "is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path".into()
+            );
         }
         let nearest = all.into_iter().min_by_key(distance).map(WorkloadKind::name).unwrap_or_default();
-        Err(format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"))
+        Err(refuse!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"))
     }
 
     /// The keys of `[workload]` that a run of the workload may read; whether it does can depend on other keys.
@@ -323,7 +324,7 @@ impl Serialize for WorkloadKind {
 impl Field for WorkloadKind {
     const SHAPE: ValueKind = ValueKind::Text;
 
-    fn read(value: Option<&Value>) -> Result<WorkloadKind, String> {
+    fn read(value: Option<&Value>) -> Result<WorkloadKind, SpecError> {
         WorkloadKind::parse(value.and_then(Value::as_text).unwrap_or_default())
     }
 

@@ -5,15 +5,15 @@ use pumice_types::choice;
 choice! {
     /// What a job does with zones.
     pub enum ZoneJob {
-        /// It writes them from their start to their end.
+        /// The job writes zones from their start to their end.
         Write = "zone-write",
-        /// It appends to them.
+        /// The job appends to zones.
         Append = "zone-append",
-        /// It reads at random in all of them.
+        /// The job reads at random in all zones.
         Read = "zone-read",
-        /// It finishes one after the other.
+        /// The job finishes zones one after the other.
         Finish = "zone-finish",
-        /// It resets one after the other.
+        /// The job resets zones one after the other.
         Reset = "zone-reset",
     }
 }

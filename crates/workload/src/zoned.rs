@@ -5,7 +5,7 @@
 //! that it comes to again are reset before.
 
 use pumice_types::key::{CHOSEN, When, float, int};
-use pumice_types::{Choice, HostRequest, RequestKind, ZoneCommand, keys};
+use pumice_types::{Choice, HostRequest, RequestKind, SpecError, ZoneCommand, keys};
 
 use crate::arrival::ArrivalClock;
 use crate::error::TraceError;
@@ -82,7 +82,7 @@ impl Family for ZoneJob {
         .to_owned()
     }
 
-    fn check(_: &ZoneJobKeys) -> Result<(), String> {
+    fn check(_: &ZoneJobKeys) -> Result<(), SpecError> {
         Ok(())
     }
 

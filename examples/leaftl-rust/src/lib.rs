@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use pumice_plugin::{
     BlockId, Cause, FlashCommand, FtlError, GatheredUnits, Lpn, MapLoads, MemoryUse, Offers, OwnCounts, PageAddress,
-    Plan, PluginDevice, PluginLayer, RequestKind, TranslationLayer, When, export_ftl, int, keys,
+    Plan, PluginDevice, PluginLayer, RequestKind, SpecError, TranslationLayer, When, export_ftl, int, keys, refuse,
 };
 use segments::Segments;
 
@@ -70,15 +70,15 @@ impl PluginLayer for LeaFtl {
     ];
     type Keys = LeaFtlKeys;
 
-    fn capacity(device: &PluginDevice, _: &LeaFtlKeys) -> Result<u32, String> {
+    fn capacity(device: &PluginDevice, _: &LeaFtlKeys) -> Result<u32, SpecError> {
         // Beside its data a plane needs the reserve, two open blocks, and a page to win in each collection.
         let good = device.geometry.blocks_per_plane.saturating_sub(device.bad_blocks_per_plane);
         let room = good.saturating_sub(RESERVE + 3) * u32::from(device.geometry.pages_per_block);
         let pages = device.pages_for_host().min(room * device.geometry.planes());
-        if pages > 0 { Ok(pages) } else { Err(format!("planes of {good} good blocks are too small")) }
+        if pages > 0 { Ok(pages) } else { Err(refuse!("planes of {good} good blocks are too small")) }
     }
 
-    fn new(device: &PluginDevice, keys: &LeaFtlKeys) -> Result<LeaFtl, String> {
+    fn new(device: &PluginDevice, keys: &LeaFtlKeys) -> Result<LeaFtl, SpecError> {
         let geometry = &device.geometry;
         let (blocks, pages_per_block) = (geometry.blocks() as usize, u32::from(geometry.pages_per_block));
         let plane = |plane: u32| {

@@ -5,7 +5,7 @@ mod recovery;
 
 use pumice_plugin::{
     BlockId, Cause, FlashCommand, FtlError, Lpn, MemoryUse, PageAddress, Plan, PluginDevice, PluginLayer, SpareAreas,
-    TranslationLayer, When, export_ftl, int, keys,
+    SpecError, TranslationLayer, When, export_ftl, int, keys, refuse,
 };
 
 keys! {
@@ -57,17 +57,17 @@ impl PluginLayer for PageLog {
     const RECOVERS: bool = true;
     type Keys = PageLogKeys;
 
-    fn capacity(device: &PluginDevice, keys: &PageLogKeys) -> Result<u32, String> {
+    fn capacity(device: &PluginDevice, keys: &PageLogKeys) -> Result<u32, SpecError> {
         // Beside its data a plane needs the reserve, the open block, and a page to win in each collection.
         let good = device.geometry.blocks_per_plane.saturating_sub(device.bad_blocks_per_plane);
         let room = good.saturating_sub(reserve(device, keys) + 2) * u32::from(device.geometry.pages_per_block);
         match device.pages_for_host().min(room * device.geometry.planes()) {
-            0 => Err(format!("reserve = {} leaves no room on planes of {good} good blocks", keys.reserve)),
+            0 => Err(refuse!("reserve = {} leaves no room on planes of {good} good blocks", keys.reserve)),
             pages => Ok(pages),
         }
     }
 
-    fn new(device: &PluginDevice, keys: &PageLogKeys) -> Result<PageLog, String> {
+    fn new(device: &PluginDevice, keys: &PageLogKeys) -> Result<PageLog, SpecError> {
         let geometry = &device.geometry;
         let (blocks, pages) = (geometry.blocks(), geometry.pages() as usize);
         let free_of = |plane: u32| {

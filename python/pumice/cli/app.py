@@ -46,7 +46,8 @@ _OTHER_NAMES = {
     "list": "presets",
     "devices": "presets",
     "traces": "workloads",
-    "manual": "man",
+    "manual": "--help",
+    "man": "--help",
 }
 
 

@@ -106,10 +106,7 @@ COMMANDS: dict[str, Entry] = {
     "from-mqsim": Entry(
         "convert_command", "from_mqsim_command", "Convert MQSim's configuration and workload files (XML) into a spec."
     ),
-    "completion": Entry("manual_commands", "completion_command", "Print the completion script of a shell."),
-    "man": Entry(
-        "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
-    ),
+    "completion": Entry("completion_command", "completion_command", "Print the completion script of a shell."),
     "snapshot": Entry("snapshot_command", "app", "Keep aged devices in files, and run on them."),
     "trace": Entry("trace_command", "app", "Inspect and write trace files."),
 }
@@ -133,11 +130,6 @@ def load(name: str) -> Any:
     command = typer.main.get_command(target)
     command.name = name
     return command
-
-
-def is_installed(name: str) -> bool:
-    """Whether the package that declares the command `name` is there."""
-    return COMMANDS[name].module is not None or bool(_declared_elsewhere(name))
 
 
 def _of_another_package(name: str, package: str) -> Any:
@@ -167,10 +159,6 @@ class LazyGroup(FullGroup):
             return super().invoke(ctx)
         except Interrupted as error:
             raise Stopped(error) from None
-
-    def loaded(self) -> dict[str, Any]:
-        """Every command whose package is installed, loaded."""
-        return {name: load(name) for name in self.commands if is_installed(name)}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` begins with, loaded, and the rest of them."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-import typer
-
 from pumice import _engine
 
 Offers = list[tuple[str, str]]
@@ -100,15 +98,6 @@ def examples(incomplete: str) -> Offers:
     from pumice.planning.worked_examples import names
 
     return _beginning(names(), incomplete)
-
-
-def pages(ctx: typer.Context, incomplete: str) -> Offers:
-    """Commands that have a man page; those of groups as `trace-info`."""
-    from pumice.cli.manual import pages as made
-
-    return _beginning(
-        [page.removeprefix("pumice-") for page in made(ctx.find_root().command) if page != "pumice"], incomplete
-    )
 
 
 def shells(incomplete: str) -> Offers:

@@ -45,10 +45,6 @@ class OnceCommand(TyperCommand):
 class FullGroup(TyperGroup):
     """A group whose help shows the whole line of each command, wrapped where it must be."""
 
-    def loaded(self) -> dict[str, Any]:
-        """Its commands, by name."""
-        return dict(self.commands)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the list of commands."""
         rows = [(name, command.help or "") for name, command in self.commands.items() if not command.hidden]

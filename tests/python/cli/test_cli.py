@@ -84,8 +84,6 @@ BAD_USAGE = [
     (["simulate"], "meant is perhaps `pumice run SPEC.toml`"),
     (["help"], "meant is perhaps `pumice --help`"),
     (["completion", "csh"], "allowed: bash, zsh, fish"),
-    (["man", "rnu"], "nearest: run"),
-    (["man", "run", "--out", "x"], "takes no COMMAND"),
     (["presets", "tini"], "nearest: tiny"),
     (["run", *TINY, "--fio-job", "flow=2"], "key flow of an fio job found"),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),

@@ -1,4 +1,4 @@
-"""What the command line says about itself: explanations, completion, man pages, pages and schemas."""
+"""What the command line says about itself: explanations, completion, pages and schemas."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import typer
 
 import pumice
 from conftest import REPOSITORY, Command, shown_by
 from pumice import _engine, cli
-from pumice.cli.app import app
-from pumice.cli.commands import COMMANDS
-from pumice.cli.manual import pages
 from pumice.results.fields import fields
 from pumice.runs.keys import Key, generated, keys, search, spec_schema, sweep_schema
 
@@ -59,7 +55,6 @@ def completions(shell: str, line: str) -> list[str]:
         ("pumice run --workload twin:prn", ["twin:prn_0", "twin:prn_1"]),
         ("pumice explain ftl.mer", ["ftl.merge"]),
         ("pumice trace con", ["convert"]),
-        ("pumice man trace-", ["trace-check", "trace-info"]),
         ("pumice reproduce s", ["superblock", "sfws"]),
         ("pumice run --format ", ["msr", "blkparse", "csv"]),
         ("pumice trace convert a b --to s", ["spc", "ssdsim"]),
@@ -150,28 +145,6 @@ def at_a_prompt(lines: list[str], directory: Path) -> str:
         os.close(slave)
         os.write(master, "".join(f"{line}\n" for line in [*lines, "exit"]).encode())
         return shown_by(process, master)
-
-
-def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_path: Path) -> None:
-    made = pages(typer.main.get_command(app))
-    assert {"pumice", "pumice-trace-info", *(f"pumice-{name}" for name in COMMANDS)} <= made.keys()
-    helped = command("run", "--help").stdout
-    for option in re.findall(r"^  (--[a-z-]+)", helped, re.MULTILINE):
-        assert option.replace("-", "\\-") in made["pumice-run"]
-    assert all(page.isascii() for page in made.values()), "old tools read bytes"
-    assert command("man", "--out", "man").returncode == 0
-    assert {path.name for path in (tmp_path / "man").iterdir()} == {f"{name}.1" for name in made}
-    assert command("man", "run").stdout == made["pumice-run"]
-
-
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-def test_man_pages_are_sound_roff() -> None:
-    for name, page in pages(typer.main.get_command(app)).items():
-        done = subprocess.run(
-            ["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True
-        )
-        assert done.stderr == "", name
-        assert "EXIT STATUS" in re.sub(r".\x08|\x1b\[[0-9;]*m", "", done.stdout)
 
 
 def test_explain_finds_words_lists_all_and_knows_the_fields_of_results(command: Command) -> None:

@@ -10,7 +10,8 @@ use pumice_types::Choice;
 
 use super::handle::{ChipHandle, ChipStatus, OnRefusal};
 use crate::InterfaceVersion;
-use crate::foreign::{self, BadOptions};
+use crate::bad_call::BadCall::{self, Misuse};
+use crate::foreign;
 
 /// Version of the interface: `PUMICE_CHIP_VERSION`.
 pub const CHIP_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn pumice_chip_open(
 ) -> c_int {
     // SAFETY: the promises of this function's caller.
     let opened = unsafe { foreign::put(chip, ptr::null_mut(), "chip") }
-        .map_err(|text| (ChipStatus::Misuse, text))
+        .map_err(Into::into)
         // SAFETY: the same.
         .and_then(|()| unsafe { open(options) });
     match opened {
@@ -87,28 +88,29 @@ pub unsafe extern "C" fn pumice_chip_open(
     }
 }
 
+impl From<BadCall> for (ChipStatus, String) {
+    fn from(bad: BadCall) -> (ChipStatus, String) {
+        (if matches!(bad, Misuse(_)) { ChipStatus::Misuse } else { ChipStatus::BadVersion }, bad.text())
+    }
+}
+
 /// Opens a chip for these options.
 ///
 /// # Safety
 /// As [`pumice_chip_open`].
 unsafe fn open(options: *const ChipOptions) -> Result<ChipHandle, (ChipStatus, String)> {
-    let misuse = |text: String| (ChipStatus::Misuse, text);
     // SAFETY: the promises of this function's caller; every member of the options may be zero.
-    let options = unsafe { foreign::options(options, "pumice_chip.h", CHIP_VERSION, OLDEST_OPTIONS) };
-    let options = options.map_err(|bad| match bad {
-        BadOptions::Version(text) => (ChipStatus::BadVersion, text),
-        BadOptions::Misuse(text) => misuse(text),
-    })?;
+    let options = unsafe { foreign::options(options, "pumice_chip.h", CHIP_VERSION, OLDEST_OPTIONS) }?;
     // SAFETY: each is null or a text that ends with a 0, by the caller's promise.
     let (preset, spec, spec_name) = unsafe {
         (
-            foreign::text(options.preset, "preset").map_err(misuse)?,
-            foreign::text(options.spec, "spec").map_err(misuse)?,
-            foreign::text(options.spec_name, "spec_name").map_err(misuse)?,
+            foreign::text(options.preset, "preset")?,
+            foreign::text(options.spec, "spec")?,
+            foreign::text(options.spec_name, "spec_name")?,
         )
     };
     let source = SpecSource { preset, spec_text: spec, spec_name, ..SpecSource::default() };
-    let own = own_options(&options).map_err(misuse)?;
+    let own = own_options(&options)?;
     match catch_unwind(|| Chip::open_with(&source, own)) {
         Ok(Ok(chip)) => Ok(ChipHandle::new(chip, options.on_refusal, options.context)),
         Ok(Err(error)) => Err((ChipStatus::BadSpec, error.to_string())),
@@ -117,18 +119,18 @@ unsafe fn open(options: *const ChipOptions) -> Result<ChipHandle, (ChipStatus, S
 }
 
 /// What the options say beside the spec.
-fn own_options(options: &ChipOptions) -> Result<pumice_chip::ChipChoices, String> {
+fn own_options(options: &ChipOptions) -> Result<pumice_chip::ChipChoices, BadCall> {
     let ChipOptions { page_programs, pair_distance, illegal, .. } = *options;
     let programs = match page_programs {
         BYTE_PROGRAMS => PagePrograms::Bytes,
         times => PagePrograms::Times(times.max(1)),
     };
-    let distance =
-        u16::try_from(pair_distance.max(1)).map_err(|_| format!("pair_distance = {pair_distance} is too large"))?;
+    let distance = u16::try_from(pair_distance.max(1))
+        .map_err(|_| Misuse(format!("pair_distance = {pair_distance} is too large")))?;
     let highest = Illegal::ALL.len() - 1;
-    let illegal = Illegal::ALL
-        .get(illegal as usize)
-        .ok_or_else(|| format!("illegal = {illegal} is no enum pumice_chip_illegal; allowed: 0 to {highest}"))?;
+    let illegal = Illegal::ALL.get(illegal as usize).ok_or_else(|| {
+        Misuse(format!("illegal = {illegal} is no enum pumice_chip_illegal; allowed: 0 to {highest}"))
+    })?;
     Ok(pumice_chip::ChipChoices { programs, pair_distance: distance, illegal: *illegal })
 }
 

@@ -15,11 +15,6 @@ use crate::foreign;
 /// Memory of the caller and its length.
 type Room = (*mut c_void, usize);
 
-/// A misuse, in the words of the check that found it.
-fn misuse(text: String) -> ChipFailure {
-    ChipFailure::Usage(text)
-}
-
 /// Reads a page by `how` into the caller's buffers.
 ///
 /// # Safety
@@ -31,11 +26,11 @@ unsafe fn read_into(
     how: impl FnOnce(&mut Chip, PageAddress, &mut [u8], &mut [u8]) -> Result<(), ChipFailure>,
 ) -> Result<(), ChipFailure> {
     let page = chip.page(block, page)?;
-    foreign::check_apart((data.0, data.1), (oob.0, oob.1)).map_err(misuse)?;
+    foreign::check_apart((data.0, data.1), (oob.0, oob.1))?;
     // SAFETY: the caller's promise; the buffers do not overlap.
-    let data = unsafe { foreign::bytes_mut(data.0, data.1, "data") }.map_err(misuse)?;
+    let data = unsafe { foreign::bytes_mut(data.0, data.1, "data") }?;
     // SAFETY: the same.
-    let oob = unsafe { foreign::bytes_mut(oob.0, oob.1, "oob") }.map_err(misuse)?;
+    let oob = unsafe { foreign::bytes_mut(oob.0, oob.1, "oob") }?;
     how(chip, page, data, oob)
 }
 
@@ -135,10 +130,10 @@ pub unsafe extern "C" fn pumice_chip_is_blank(
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller. It is written before the chip is asked, so that a null
         // pointer costs nothing.
-        unsafe { foreign::put(blank, 0, "blank") }.map_err(misuse)?;
+        unsafe { foreign::put(blank, 0, "blank") }?;
         let is_blank = chip.is_blank(page)?;
         // SAFETY: the same.
-        unsafe { foreign::put(blank, c_int::from(is_blank), "blank") }.map_err(misuse)
+        unsafe { foreign::put(blank, c_int::from(is_blank), "blank") }.map_err(Into::into)
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }
@@ -161,9 +156,9 @@ pub unsafe extern "C" fn pumice_chip_program(
     let work = |chip: &mut Chip| {
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller; both are only read.
-        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(misuse)?;
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }?;
         // SAFETY: the same.
-        let oob = unsafe { foreign::bytes(oob, oob_bytes, "oob") }.map_err(misuse)?;
+        let oob = unsafe { foreign::bytes(oob, oob_bytes, "oob") }?;
         chip.program(page, data, oob)
     };
     // SAFETY: the promises of this function's caller.
@@ -186,7 +181,7 @@ pub unsafe extern "C" fn pumice_chip_program_at(
     let work = |chip: &mut Chip| {
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller.
-        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(misuse)?;
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }?;
         chip.program_at(page, offset, data)
     };
     // SAFETY: the promises of this function's caller.
@@ -210,7 +205,7 @@ pub unsafe extern "C" fn pumice_chip_copy(
     let work = |chip: &mut Chip| {
         let (from, to) = (chip.page(from_block, from_page)?, chip.page(to_block, to_page)?);
         // SAFETY: the promises of this function's caller.
-        let bytes = unsafe { foreign::bytes(oob, oob_bytes, "oob") }.map_err(misuse)?;
+        let bytes = unsafe { foreign::bytes(oob, oob_bytes, "oob") }?;
         chip.copy(from, to, (!oob.is_null()).then_some(bytes))
     };
     // SAFETY: the promises of this function's caller.

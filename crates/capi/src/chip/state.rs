@@ -53,10 +53,6 @@ pub struct CChipCounts {
 // `foreign::put_sized` copies the bytes of these structs, so there may be no padding among them.
 const _: () = assert!(size_of::<CChipInfo>() == 8 * 4 && size_of::<CChipCounts>() == 2 * 4 + 14 * 8);
 
-fn misuse(text: String) -> ChipFailure {
-    ChipFailure::Usage(text)
-}
-
 /// One of the texts of a chip.
 ///
 /// # Safety
@@ -118,7 +114,7 @@ pub unsafe extern "C" fn pumice_chip_get_info(chip: *const ChipHandle, info: *mu
             sub_blocks: chip.sub_blocks().into(),
         };
         // SAFETY: the promises of this function's caller; there is no padding.
-        unsafe { foreign::put_sized(info, found, "info") }.map_err(misuse)
+        unsafe { foreign::put_sized(info, found, "info") }.map_err(Into::into)
     };
     // SAFETY: the promises of this function's caller. `const` in the header says that the chip's state stays; its
     // message may change, so the handle is used alone here as everywhere.
@@ -153,7 +149,7 @@ pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts:
             illegal: chip.counts().illegal,
         };
         // SAFETY: the promises of this function's caller; there is no padding.
-        unsafe { foreign::put_sized(counts, found, "counts") }.map_err(misuse)
+        unsafe { foreign::put_sized(counts, found, "counts") }.map_err(Into::into)
     };
     // SAFETY: as for the shape.
     unsafe { call(chip.cast_mut(), work) }
@@ -168,7 +164,7 @@ pub unsafe extern "C" fn pumice_chip_is_bad(chip: *mut ChipHandle, block: u32, b
     let work = |chip: &mut Chip| {
         let is_bad = chip.block(block).map(|block| chip.is_bad(block))?;
         // SAFETY: the promises of this function's caller.
-        unsafe { foreign::put(bad, c_int::from(is_bad), "bad") }.map_err(misuse)
+        unsafe { foreign::put(bad, c_int::from(is_bad), "bad") }.map_err(Into::into)
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }
@@ -208,7 +204,7 @@ pub unsafe extern "C" fn pumice_chip_get_erases(
     let work = |chip: &mut Chip| {
         let found = chip.page(block, page).map(|page| chip.erases(page))?;
         // SAFETY: the promises of this function's caller.
-        unsafe { foreign::put(erases, found, "erases") }.map_err(misuse)
+        unsafe { foreign::put(erases, found, "erases") }.map_err(Into::into)
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }
@@ -237,8 +233,9 @@ pub unsafe extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64
     let work = |chip: &mut Chip| {
         let outcome = usize::try_from(leaves).ok().and_then(|index| CutOutcome::ALL.get(index));
         let highest = CutOutcome::ALL.len() - 1;
-        let outcome = outcome
-            .ok_or_else(|| misuse(format!("leaves = {leaves} is no enum pumice_chip_cut; allowed: 0 to {highest}")))?;
+        let outcome = outcome.ok_or_else(|| {
+            ChipFailure::Usage(format!("leaves = {leaves} is no enum pumice_chip_cut; allowed: 0 to {highest}"))
+        })?;
         chip.cut_after(after, *outcome);
         Ok(())
     };
@@ -288,8 +285,8 @@ macro_rules! keep_in_file {
             pub unsafe extern "C" fn $name(chip: *mut ChipHandle, path: *const c_char) -> c_int {
                 let work = |chip: &mut Chip| {
                     // SAFETY: the promise of this function's caller.
-                    let path = unsafe { foreign::text(path, "path") }.map_err(misuse)?;
-                    let path = path.ok_or_else(|| misuse("path is a null pointer".into()))?;
+                    let path = unsafe { foreign::text(path, "path") }?;
+                    let path = path.ok_or_else(|| ChipFailure::Usage("path is a null pointer".into()))?;
                     chip.$method(Path::new(&path))
                 };
                 // SAFETY: the promises of this function's caller.
@@ -346,10 +343,10 @@ tell! {
 pub unsafe extern "C" fn pumice_chip_snapshot_take(chip: *mut ChipHandle, snapshot: *mut *mut ChipSnapshot) -> c_int {
     let work = |chip: &mut Chip| {
         // SAFETY: the promises of this function's caller. A refusal comes before anything is allocated.
-        unsafe { foreign::put(snapshot, std::ptr::null_mut(), "snapshot") }.map_err(misuse)?;
+        unsafe { foreign::put(snapshot, std::ptr::null_mut(), "snapshot") }?;
         let taken = Box::into_raw(Box::new(chip.snapshot()));
         // SAFETY: the same.
-        unsafe { foreign::put(snapshot, taken, "snapshot") }.map_err(misuse)
+        unsafe { foreign::put(snapshot, taken, "snapshot") }.map_err(Into::into)
     };
     // SAFETY: the promises of this function's caller.
     unsafe { call(chip, work) }
@@ -363,7 +360,7 @@ pub unsafe extern "C" fn pumice_chip_snapshot_take(chip: *mut ChipHandle, snapsh
 pub unsafe extern "C" fn pumice_chip_snapshot_restore(chip: *mut ChipHandle, snapshot: *const ChipSnapshot) -> c_int {
     let work = |chip: &mut Chip| {
         if snapshot.is_null() {
-            return Err(misuse("snapshot is a null pointer".into()));
+            return Err(ChipFailure::Usage("snapshot is a null pointer".into()));
         }
         // SAFETY: not null, and by the caller's promise a snapshot that was not freed; it is only read.
         chip.restore(unsafe { &*snapshot })

@@ -70,7 +70,7 @@ pub unsafe extern "C" fn pumice_device_get_info(device: u64, info: *mut CDeviceI
             waiting: device.waiting() as u64,
         };
         // SAFETY: the promises of this function's caller; there is no padding.
-        unsafe { foreign::put_sized(info, found, "info") }.map_err(Failure::misuse)
+        unsafe { foreign::put_sized(info, found, "info") }.map_err(Into::into)
     })
 }
 
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn pumice_device_submit(
         let step = open.request_bytes;
         let bytes = count.saturating_mul(step);
         // SAFETY: the promises of this function's caller.
-        let array = unsafe { foreign::bytes(requests.cast(), bytes, "requests") }.map_err(Failure::misuse)?;
+        let array = unsafe { foreign::bytes(requests.cast(), bytes, "requests") }?;
         let nth_request = |nth: usize| {
             // SAFETY: `step` is at least the size of a request, so all of it lies in the array; it need not be aligned,
             // and any bytes are one.
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn pumice_device_next_event(device: u64, at_ns: *mut u64) 
     call(device, |open| {
         let at = open.device.next_event().unwrap_or(Device::NEVER);
         // SAFETY: the promises of this function's caller.
-        unsafe { foreign::put(at_ns, at, "at_ns") }.map_err(Failure::misuse)
+        unsafe { foreign::put(at_ns, at, "at_ns") }.map_err(Into::into)
     })
 }
 
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn pumice_device_submit_data(
         // SAFETY: not null, and the promises of this function's caller; any bytes are a request.
         let (at_ns, request) = timed(unsafe { request.read_unaligned() })?;
         // SAFETY: the promises of this function's caller.
-        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(Failure::misuse)?;
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }?;
         let given = open.device.submit_data(at_ns, &request, data)?;
         // SAFETY: null, or writable by the caller's promise.
         let _ = unsafe { foreign::put(id, given, "id") };
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn pumice_device_take_data(
             return Err(Failure::new(DeviceStatus::NoRoom, text));
         }
         // SAFETY: the promises of this function's caller.
-        unsafe { foreign::bytes_mut(data, read.len(), "data") }.map_err(Failure::misuse)?.copy_from_slice(read);
+        unsafe { foreign::bytes_mut(data, read.len(), "data") }?.copy_from_slice(read);
         open.device.take_data(id);
         Ok(())
     })

@@ -12,7 +12,7 @@ use super::calls::{CDeviceCompletion, CDeviceRequest};
 use super::handles::{OpenDevice, admit, call, dismiss};
 use super::status::{DeviceStatus, Failure, told};
 use crate::InterfaceVersion;
-use crate::foreign::{self, BadOptions};
+use crate::foreign;
 
 /// Version of the interface: `PUMICE_DEVICE_VERSION`.
 pub const DEVICE_VERSION: InterfaceVersion = InterfaceVersion::new(1, 2);
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn pumice_device_snapshot(device: u64, path: *const c_char
 /// The pointers are null or point to texts that end with a 0.
 unsafe fn file_and_key(path: *const c_char, key: *const c_char) -> Result<(PathBuf, SealKey), Failure> {
     // SAFETY: the promise of this function's caller.
-    let text = |text, what| unsafe { foreign::text(text, what) }.map_err(Failure::misuse);
+    let text = |text, what| unsafe { foreign::text(text, what) };
     match (text(path, "path")?, text(key, "key")?) {
         (Some(path), Some(key)) => Ok((path.into(), SealKey::of(key.as_bytes()))),
         _ => Err(Failure::misuse("path or key is a null pointer".into())),
@@ -124,11 +124,11 @@ unsafe fn open_into(
 ) -> c_int {
     // SAFETY: the promises of this function's caller.
     let opened = unsafe { foreign::put(device, 0, "device") }
-        .map_err(Failure::misuse)
+        .map_err(Failure::from)
         // SAFETY: the same.
         .and_then(|()| unsafe { open(options, opened) })
         // SAFETY: the same.
-        .and_then(|handle| unsafe { foreign::put(device, handle, "device") }.map_err(Failure::misuse));
+        .and_then(|handle| Ok(unsafe { foreign::put(device, handle, "device") }?));
     told(opened) as c_int
 }
 
@@ -141,11 +141,7 @@ unsafe fn open(
     opened: impl FnOnce(&SpecSource, bool) -> Result<Device, Failure>,
 ) -> Result<u64, Failure> {
     // SAFETY: the promises of this function's caller. A null pointer is what each text can be, and 0 each number.
-    let options = unsafe { foreign::options(options, "pumice_device.h", DEVICE_VERSION, OLDEST_OPTIONS) };
-    let options = options.map_err(|bad| match bad {
-        BadOptions::Version(text) => Failure::new(DeviceStatus::BadVersion, text),
-        BadOptions::Misuse(text) => Failure::misuse(text),
-    })?;
+    let options = unsafe { foreign::options(options, "pumice_device.h", DEVICE_VERSION, OLDEST_OPTIONS) }?;
     let (request_bytes, completion_bytes) = (options.request_bytes as usize, options.completion_bytes as usize);
     if request_bytes < size_of::<CDeviceRequest>() || completion_bytes < size_of::<CDeviceCompletion>() {
         let text = format!(
@@ -168,7 +164,7 @@ unsafe fn open(
 /// The pointers of the options are null or point to texts that end with a 0.
 unsafe fn source(options: &CDeviceOptions) -> Result<SpecSource, Failure> {
     // SAFETY: the promise of this function's caller.
-    let text = |text, what| unsafe { foreign::text(text, what) }.map_err(Failure::misuse);
+    let text = |text, what| unsafe { foreign::text(text, what) };
     let (file, mut spec) = (text(options.file, "file")?, text(options.spec, "spec")?);
     if let Some(path) = &file {
         if spec.is_some() {
@@ -205,9 +201,9 @@ pub extern "C" fn pumice_device_close(device: u64) -> c_int {
 pub unsafe extern "C" fn pumice_device_fork(device: u64, copy: *mut u64) -> c_int {
     call(device, |open| {
         // SAFETY: the promise of this function's caller.
-        unsafe { foreign::put(copy, 0, "copy") }.map_err(Failure::misuse)?;
+        unsafe { foreign::put(copy, 0, "copy") }?;
         let handle = admit(OpenDevice::new(open.device.fork()?, open.request_bytes, open.completion_bytes))?;
         // SAFETY: the same.
-        unsafe { foreign::put(copy, handle, "copy") }.map_err(Failure::misuse)
+        unsafe { foreign::put(copy, handle, "copy") }.map_err(Into::into)
     })
 }

@@ -5,6 +5,8 @@ use std::ffi::c_char;
 
 use pumice_device::DeviceError;
 
+use crate::bad_call::BadCall;
+
 /// What every call returns: `enum pumice_device_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -82,6 +84,14 @@ impl Failure {
     #[cold]
     pub fn misuse(text: String) -> Failure {
         Failure { status: DeviceStatus::Misuse, text }
+    }
+}
+
+impl From<BadCall> for Failure {
+    #[cold]
+    fn from(bad: BadCall) -> Failure {
+        let status = if matches!(bad, BadCall::Misuse(_)) { DeviceStatus::Misuse } else { DeviceStatus::BadVersion };
+        Failure { status, text: bad.text() }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 
-use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
+use pumice_ftl::plugin::PLAN_COMMANDS_MAX;
 use pumice_ftl::{
-    BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, PluginFault,
+    BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, OwnFault, Plan,
     RequestBorders, Retirement, Streams, TranslationLayer,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind};
@@ -58,15 +58,15 @@ impl PlanningFunctions {
 /// # Safety
 /// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
 #[inline(never)]
-pub unsafe fn take_all(c_plan: &CPlan, plan: &mut Plan) -> Result<(), String> {
+pub unsafe fn take_all(c_plan: &CPlan, plan: &mut Plan) -> Result<(), OwnFault> {
     let count = c_plan.commands as usize;
     if count > PLAN_COMMANDS_MAX || count > 0 && c_plan.command.is_null() {
-        return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}"));
+        return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}").into());
     }
     if c_plan.completes == AT_ONCE {
         plan.complete_here();
     } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
-        return Err(format!("completes an access at command {} of {count}", c_plan.completes));
+        return Err(format!("completes an access at command {} of {count}", c_plan.completes).into());
     }
     for nth in 0..count {
         // SAFETY: the caller's promise; a list of the plug-in's own may lie anywhere.
@@ -92,7 +92,6 @@ pub fn room() -> Vec<CCommand> {
 
 /// A layer of C and its state.
 pub struct LayerOfC {
-    name: PluginName,
     functions: PlanningFunctions,
     state: *mut c_void,
     commands: Vec<CCommand>,
@@ -106,13 +105,8 @@ unsafe impl Send for LayerOfC {}
 
 impl LayerOfC {
     /// The layer of a state that the plug-in made, and room for the commands of a call.
-    pub fn new(
-        name: PluginName,
-        functions: PlanningFunctions,
-        state: *mut c_void,
-        commands: Vec<CCommand>,
-    ) -> LayerOfC {
-        LayerOfC { name, functions, state, commands, fault: RefCell::default() }
+    pub fn new(functions: PlanningFunctions, state: *mut c_void, commands: Vec<CCommand>) -> LayerOfC {
+        LayerOfC { functions, state, commands, fault: RefCell::default() }
     }
 
     /// A plan for a call to fill.
@@ -123,14 +117,8 @@ impl LayerOfC {
 
     #[cold]
     #[inline(never)]
-    fn fault(&self, text: String) -> FtlError {
-        PluginFault { plugin: self.name.name(), text }.into()
-    }
-
-    #[cold]
-    #[inline(never)]
     fn failed(&self, call: &str) -> FtlError {
-        self.fault(self.functions.why(self.state, call))
+        FtlError::of_plugin(self.functions.why(self.state, call))
     }
 
     #[cold]
@@ -154,7 +142,7 @@ impl LayerOfC {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { take_all(c_plan, plan) }.map_err(|text| self.fault(text))
+        Ok(unsafe { take_all(c_plan, plan) }?)
     }
 
     /// Looks for the program of a write or the read of a read: without it the access has done nothing, whether anybody
@@ -174,7 +162,7 @@ impl LayerOfC {
             return Ok(());
         }
         let (what, of) = if op == FlashOp::Program { ("program", "write") } else { ("read", "read") };
-        Err(self.fault(format!(
+        Err(FtlError::of_plugin(format!(
             "planned no {what} of logical page {} in version {version} in the {of} of that page",
             lpn.0
         )))

@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 use pumice_ftl::plugin::{LayerSource, Offers, OwnLayer, PluginDevice, PluginName, SpareAreas};
-use pumice_ftl::{Plan, TranslationLayer};
-use pumice_types::ProgramOrder;
+use pumice_ftl::{FtlError, Plan, TranslationLayer};
 use pumice_types::key::{Key, Values};
+use pumice_types::{ProgramOrder, SpecError, refuse};
 
 use super::layer::{LayerOfC, PlanningFunctions, plan_in, room, take_all};
 use super::spare_areas::{CHIPS, while_read};
@@ -50,10 +50,10 @@ struct PluginObject {
 /// # Errors
 /// One line: there is no such file, it is not a shared object or none with a translation layer, one for another version,
 /// or one that was changed since this process loaded it.
-pub fn load(path: &Path) -> Result<OwnLayer, String> {
+pub fn load(path: &Path) -> Result<OwnLayer, SpecError> {
     let Loaded { library, sha256, table } = shared_object::load::<CLayer>(path, &INTERFACE)?;
     let object = note_loaded(path, &sha256).and_then(|()| PluginObject::new(&table, sha256));
-    let object = object.map_err(|text| format!("{}: {text}", path.display()))?;
+    let object = object.map_err(|error| refuse!("{}: {error}", path.display()))?;
     keep(library);
     Ok(OwnLayer::new(object))
 }
@@ -65,7 +65,7 @@ pub fn load(path: &Path) -> Result<OwnLayer, String> {
 ///
 /// # Safety
 /// The table keeps what the header promises, as long as the process lives.
-pub unsafe fn from_table(table: &CLayer) -> Result<OwnLayer, String> {
+pub unsafe fn from_table(table: &CLayer) -> Result<OwnLayer, SpecError> {
     Ok(OwnLayer::new(PluginObject::new(table, String::new())?))
 }
 
@@ -75,8 +75,8 @@ fn keep(library: Library) {
 }
 
 /// Refuses a file that has changed since it was loaded: the system would not load it anew.
-fn note_loaded(path: &Path, sha256: &str) -> Result<(), String> {
-    let path = path.canonicalize().map_err(|error| error.to_string())?;
+fn note_loaded(path: &Path, sha256: &str) -> Result<(), SpecError> {
+    let path = path.canonicalize().map_err(|error| refuse!("{error}"))?;
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = loaded.entry(path).or_insert_with(|| sha256.to_string());
     if known == sha256 {
@@ -87,14 +87,14 @@ fn note_loaded(path: &Path, sha256: &str) -> Result<(), String> {
 
 impl PluginObject {
     /// What a table declares.
-    fn new(table: &CLayer, sha256: String) -> Result<PluginObject, String> {
+    fn new(table: &CLayer, sha256: String) -> Result<PluginObject, SpecError> {
         // SAFETY: the header asks for a text.
         let name = PluginName::new(&unsafe { foreign::needed_text(table.name, "its name") }?)?;
-        let missing = |function: &str| format!("plug-in \"{}\": has no function {function}", name.name());
+        let missing = |function: &str| refuse!("plug-in \"{}\": has no function {function}", name.name());
         let owner = KeyOwner { path: &|key| name.key_path(key), source: &format!("plug-in \"{}\"", name.name()) };
         // SAFETY: the table says how long the list is.
         let keys = unsafe { keys_of((table.key, table.keys), &owner) };
-        let keys = keys.map_err(|text| format!("{}: {text}", owner.source))?;
+        let keys = keys.map_err(|error| refuse!("{}: {error}", owner.source))?;
         Ok(PluginObject {
             name,
             sha256,
@@ -103,7 +103,7 @@ impl PluginObject {
             create: table.create.ok_or_else(|| missing("create"))?,
             recover: table.recover,
             own_pages: table.own_pages,
-            counts: counts_of(table).map_err(|text| format!("{}: {text}", owner.source))?,
+            counts: counts_of(table).map_err(|error| refuse!("{}: {error}", owner.source))?,
             moves_between_dies: table.moves_between_dies != 0,
             functions: PlanningFunctions {
                 write: table.write.ok_or_else(|| missing("write"))?,
@@ -157,10 +157,10 @@ fn both<T, U>(one: Option<T>, other: Option<U>) -> Option<T> {
 const COUNTERS_MAX: u64 = 64;
 
 /// Names of the counters that a table declares.
-fn counts_of(table: &CLayer) -> Result<Vec<String>, String> {
+fn counts_of(table: &CLayer) -> Result<Vec<String>, SpecError> {
     let (first, count) = (table.counter, table.counters);
     if count > COUNTERS_MAX || count > 0 && (first.is_null() || table.counts.is_none()) {
-        return Err(format!(
+        return Err(refuse!(
             "has {count} counters; allowed: at most {COUNTERS_MAX}, in a list that is there, and counts"
         ));
     }
@@ -171,7 +171,7 @@ fn counts_of(table: &CLayer) -> Result<Vec<String>, String> {
         // A counter has the name of a key, which it may be set beside in a table.
         pumice_ftl::policy::key_path(&name)?;
         if names.contains(&name) {
-            return Err(format!("has two counters {name}"));
+            return Err(refuse!("has two counters {name}"));
         }
         names.push(name);
     }
@@ -244,17 +244,17 @@ impl LayerSource for PluginObject {
         self.own_pages.map_or(0, |own_pages| unsafe { own_pages(values.as_ptr(), user_pages.into()) })
     }
 
-    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, SpecError> {
         let pages = self.ask(self.capacity, device, keys);
-        if pages > 0 { Ok(pages) } else { Err(self.functions.why(ptr::null_mut(), "capacity")) }
+        if pages > 0 { Ok(pages) } else { Err(self.functions.why(ptr::null_mut(), "capacity").into()) }
     }
 
-    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String> {
+    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, SpecError> {
         let state = self.ask(self.create, device, keys);
         if state.is_null() {
-            return Err(self.functions.why(state, "create"));
+            return Err(self.functions.why(state, "create").into());
         }
-        Ok(Box::new(LayerOfC::new(self.name, self.functions, state, room())))
+        Ok(Box::new(LayerOfC::new(self.functions, state, room())))
     }
 
     fn recover(
@@ -263,8 +263,8 @@ impl LayerSource for PluginObject {
         keys: &Values,
         chips: &mut dyn SpareAreas,
         plan: &mut Plan,
-    ) -> Result<Box<dyn TranslationLayer>, String> {
-        let Some(recover) = self.recover else { return Err("has no function recover".into()) };
+    ) -> Result<Box<dyn TranslationLayer>, FtlError> {
+        let Some(recover) = self.recover else { return Err(FtlError::of_plugin("has no function recover")) };
         let mut commands = room();
         let mut c_plan = plan_in(&mut commands);
         let state = self.with(device, keys, |device, values| {
@@ -272,10 +272,10 @@ impl LayerSource for PluginObject {
             while_read(chips, || unsafe { recover(device, values, &raw const CHIPS, &raw mut c_plan) })
         });
         if state.is_null() {
-            return Err(self.functions.why(state, "recover"));
+            return Err(FtlError::of_plugin(self.functions.why(state, "recover")));
         }
         // Whatever comes of the plan, the state is ended with it.
-        let layer = Box::new(LayerOfC::new(self.name, self.functions, state, commands));
+        let layer = Box::new(LayerOfC::new(self.functions, state, commands));
         // SAFETY: the call has filled the plan. Its commands lie in the layer's room, which moves no more, or in a list
         // of the plug-in's own.
         unsafe { take_all(&c_plan, plan) }?;

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{AskingPlane, Decisions, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::{BlockLife, BlockRow, NO_BLOCK};
 
@@ -93,13 +94,13 @@ impl FlatDecisions {
 }
 
 impl Decisions for FlatDecisions {
-    fn victim(&mut self, asking: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, asking: &mut AskingPlane) -> Result<u32, OwnFault> {
         let block = self.about_plane(self.functions.victim, asking).ok_or("decides no victim")?;
         if block == NO_BLOCK { Err("victim named no block".into()) } else { Ok(block) }
     }
 
     #[inline]
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         let from = page.copied_from.map_or(FROM_HOST, u32::from);
         let (lpn, plane, now, state) = (page.lpn.0, page.plane.0, page.now, self.functions.state as *mut c_void);
         // SAFETY: whoever gave the address promised a function of this type; all arguments but the state are numbers.
@@ -114,7 +115,7 @@ impl Decisions for FlatDecisions {
         Ok(stream.ok_or("places no page")?.min(u8::MAX.into()) as u8)
     }
 
-    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         let SuspensionPoint { die, now, done, total, suspensions, waiting_reads: reads, is_urgent } = *erase;
         let (urgent, state) = (u32::from(is_urgent), self.functions.state as *mut c_void);
         // SAFETY: whoever gave the address promised a function of this type; all arguments but the state are numbers.
@@ -130,7 +131,7 @@ impl Decisions for FlatDecisions {
         Ok(answer.ok_or("decides no suspension")? != 0)
     }
 
-    fn wear_swap(&mut self, asking: &mut AskingPlane) -> Result<Option<u32>, String> {
+    fn wear_swap(&mut self, asking: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
         let block = self.about_plane(self.functions.wear_swap, asking).ok_or("swaps no blocks")?;
         Ok((block != NO_BLOCK).then_some(block))
     }

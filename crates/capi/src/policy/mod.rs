@@ -8,8 +8,10 @@ use std::path::Path;
 use std::ptr;
 
 use libloading::Library;
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource, key_path};
 use pumice_types::key::{Key, Values};
+use pumice_types::{SpecError, refuse};
 
 use crate::InterfaceVersion;
 use crate::declared_keys::{KeyOwner, c_value, keys_of};
@@ -57,10 +59,10 @@ unsafe impl Sync for SharedObject {}
 ///
 /// # Errors
 /// One line: there is no such file, it is not a shared object or none with a policy, or one for another version.
-pub fn load(path: &Path) -> Result<OwnPolicy, String> {
+pub fn load(path: &Path) -> Result<OwnPolicy, SpecError> {
     let Loaded { library, sha256, table } = shared_object::load::<CPolicy>(path, &INTERFACE)?;
     let object = SharedObject::new(table, sha256, Some(library));
-    object.map(OwnPolicy::new).map_err(|text| format!("{}: {text}", path.display()))
+    object.map(OwnPolicy::new).map_err(|error| refuse!("{}: {error}", path.display()))
 }
 
 /// The policy of a table that is a part of this program: for tests of the interface.
@@ -70,28 +72,28 @@ pub fn load(path: &Path) -> Result<OwnPolicy, String> {
 ///
 /// # Safety
 /// The table keeps what the header promises, as long as the policy lives.
-pub unsafe fn from_table(table: &CPolicy) -> Result<OwnPolicy, String> {
+pub unsafe fn from_table(table: &CPolicy) -> Result<OwnPolicy, SpecError> {
     SharedObject::new(*table, String::new(), None).map(OwnPolicy::new)
 }
 
 impl SharedObject {
     /// What a table declares.
-    fn new(table: CPolicy, sha256: String, library: Option<Library>) -> Result<SharedObject, String> {
+    fn new(table: CPolicy, sha256: String, library: Option<Library>) -> Result<SharedObject, SpecError> {
         let (decides, name) = (table.decides()?, name_of(&table)?);
         let owner = KeyOwner { path: &key_path, source: &format!("policy \"{name}\"") };
         // SAFETY: the table says how long the list is; the header asks for texts.
         let keys = unsafe { keys_of((table.key, table.keys), &owner) };
-        let keys = keys.map_err(|text| format!("{}: {text}", owner.source))?;
+        let keys = keys.map_err(|error| refuse!("{}: {error}", owner.source))?;
         Ok(SharedObject { name, sha256, decides, keys, table, _library: library })
     }
 }
 
 /// The name in a table.
-fn name_of(table: &CPolicy) -> Result<String, String> {
+fn name_of(table: &CPolicy) -> Result<String, SpecError> {
     // SAFETY: the header asks for a text that ends with a zero byte.
     let name = unsafe { foreign::text(table.name, "the name of its policy") }?.ok_or("its policy has no name")?;
     if name.is_empty() || name.chars().count() > NAME_CHARS || name.chars().any(char::is_control) {
-        return Err(format!(
+        return Err(refuse!(
             "the name of its policy is empty, longer than {NAME_CHARS} characters or has control characters"
         ));
     }
@@ -115,7 +117,7 @@ impl PolicySource for SharedObject {
         &self.keys
     }
 
-    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         let mut context = ptr::null_mut();
         if let Some(create) = self.table.create {
             let c_values: Vec<_> = self.keys.iter().map(|key| c_value(key, values.get(key.path))).collect();

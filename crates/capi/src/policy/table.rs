@@ -2,8 +2,11 @@
 
 use std::ffi::{c_char, c_void};
 
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{AskingPlane, Decides, Decisions, DeviceShape, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::{BlockLife, BlockRow, NO_BLOCK, PlaneColumns};
+
+use pumice_types::{SpecError, refuse};
 
 use crate::foreign;
 use crate::ftl::{CKey, CValue};
@@ -174,12 +177,12 @@ impl CPolicy {
     ///
     /// # Errors
     /// A number of streams that a placement cannot have; or it decides nothing.
-    pub fn decides(&self) -> Result<Decides, String> {
+    pub fn decides(&self) -> Result<Decides, SpecError> {
         let streams_max = u32::from(pumice_ftl::policy::STREAMS_MAX);
         let streams = match self.placement {
             Some(_) if (1..=streams_max).contains(&self.streams) => self.streams as u8,
             Some(_) => {
-                return Err(format!("has a placement of {} streams; allowed: 1 to {streams_max}", self.streams));
+                return Err(refuse!("has a placement of {} streams; allowed: 1 to {streams_max}", self.streams));
             }
             None => 0,
         };
@@ -205,7 +208,7 @@ impl CDecisions {
     }
 
     /// The answer of a call, unless it failed.
-    fn checked<T>(&self, answer: T) -> Result<T, String> {
+    fn checked<T>(&self, answer: T) -> Result<T, OwnFault> {
         let Some(failure) = self.functions.failure else { return Ok(answer) };
         // SAFETY: the function and its context come from the same policy, which promises what the header says.
         let text = unsafe { failure(self.context) };
@@ -213,10 +216,10 @@ impl CDecisions {
             return Ok(answer);
         }
         // SAFETY: the header asks for a text that ends with a zero byte and lives until the next call.
-        Err(unsafe { foreign::failure(text) }.unwrap_or_else(|| "failed".into()))
+        Err(unsafe { foreign::failure(text) }.unwrap_or_else(|| "failed".into()).into())
     }
 
-    fn about_plane(&self, function: AboutPlane, plane: &mut AskingPlane) -> Result<u32, String> {
+    fn about_plane(&self, function: AboutPlane, plane: &mut AskingPlane) -> Result<u32, OwnFault> {
         let (now, number) = (plane.now, plane.plane.0);
         let columns = plane.blocks.columns(now);
         let c_plane = c_plane(now, number, columns);
@@ -243,13 +246,13 @@ fn c_plane(now: u64, plane: u32, columns: &PlaneColumns) -> CPlane {
 }
 
 impl Decisions for CDecisions {
-    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, OwnFault> {
         let Some(victim) = self.functions.victim else { return Err("decides no victim".into()) };
         let block = self.about_plane(victim, plane)?;
         if block == NO_BLOCK { Err("victim named no block".into()) } else { Ok(block) }
     }
 
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         let Some(placement) = self.functions.placement else { return Err("places no page".into()) };
         let copied_from = page.copied_from.map_or(FROM_HOST, u32::from);
         let c_page = CPage { now: page.now, lpn: page.lpn.0, plane: page.plane.0, copied_from, reserved: 0 };
@@ -258,7 +261,7 @@ impl Decisions for CDecisions {
         Ok(u8::try_from(stream).unwrap_or(u8::MAX))
     }
 
-    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         let Some(suspend) = self.functions.suspend else { return Err("decides no suspension".into()) };
         let c_erase = CErase {
             now_ns: erase.now.0,
@@ -273,7 +276,7 @@ impl Decisions for CDecisions {
         self.checked(unsafe { suspend(self.context, &raw const c_erase) }).map(|answer| answer != 0)
     }
 
-    fn wear_swap(&mut self, plane: &mut AskingPlane) -> Result<Option<u32>, String> {
+    fn wear_swap(&mut self, plane: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
         let Some(wear_swap) = self.functions.wear_swap else { return Err("swaps no blocks".into()) };
         let block = self.about_plane(wear_swap, plane)?;
         Ok((block != NO_BLOCK).then_some(block))

@@ -521,7 +521,7 @@ fn t076_tables_with_odd_members_are_refused_in_one_line_or_serve() {
         let table = odd_table(&mut random, &keys);
         // SAFETY: null pointers aside, those of the table are good, and the list of keys has the length that it says or is null.
         let end = match unsafe { from_table(&table) } {
-            Err(text) => text,
+            Err(error) => error.0,
             Ok(layer) => {
                 for key in layer.source.keys() {
                     let told = pumice_config::explain(key.path, std::slice::from_ref(&layer));
@@ -649,7 +649,7 @@ fn t077_a_policy_that_lies_ends_the_run_with_one_line_and_not_the_process() {
         let table = lying_policy(&mut Random::new(SEED.get()));
         // SAFETY: the functions of the table keep what the header promises of pointers.
         let policy = unsafe { policy::from_table(&table) };
-        let end = policy.map_or_else(|text| text, |policy| end_of(&spec_of_policy(policy)));
+        let end = policy.map_or_else(|error| error.0, |policy| end_of(&spec_of_policy(policy)));
         *ends.entry(kind_of(&end)).or_default() += 1;
     }
     assert!(ends.len() > 8 && ends.contains_key("well"), "{ends:#?}");

@@ -29,8 +29,8 @@ fn compared(mut document: Value) -> Value {
     document
 }
 
-/// The result of a spec's workload, submitted to a device whose time passes in steps that `chunks` draws.
-/// It ends well.
+/// The result of a spec's workload, submitted to a device whose time passes in steps that `chunks` draws;
+/// the run ends well.
 fn fed(sets: &[(&str, &str)], chunks: &mut RandomStream) -> Value {
     let config = Config::resolve(&source(sets)).expect("a spec");
     let capacity = Session::new(&config, 1.0, ()).expect("a device").capacity();

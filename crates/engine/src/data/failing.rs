@@ -14,6 +14,7 @@ use pumice_workload::RandomStream;
 
 use super::pages::PageMedium;
 use super::sector::{SECTOR_BITS, SectorForm};
+use crate::error::SimError;
 
 /// Programs of host data that a cut may strike: the last ones.
 const PROGRAMS_STRUCK: usize = 8;
@@ -81,7 +82,7 @@ impl FailingDrive {
         array: &mut NandArray,
         pages: &mut impl PageMedium,
         random: &mut RandomStream,
-    ) -> Result<(), String> {
+    ) -> Result<(), SimError> {
         // A page that was erased since is no longer what it was.
         let is_there = |program: &RecentProgram| array.peek(program.page).is_ok_and(|found| found.lpn == program.lpn);
         let recent: Vec<RecentProgram> = self.recent.drain(..).filter(is_there).collect();
@@ -123,7 +124,7 @@ impl FailingDrive {
         struck: &RecentProgram,
         pages: &mut impl PageMedium,
         random: &mut RandomStream,
-    ) -> Result<(), String> {
+    ) -> Result<(), SimError> {
         let Some(new) = &struck.new else { return Ok(()) };
         let mut bytes = new.to_vec();
         let mut sectors: Vec<&mut [u8]> = bytes.chunks_mut(self.form.bytes()).collect();

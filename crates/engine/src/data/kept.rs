@@ -6,6 +6,7 @@ use super::failing::FailingDrive;
 use super::pages::{PageMedium, PagesInMemory};
 use super::volatile::VolatileBytes;
 use super::{DataPath, nth_page};
+use crate::error::SimError;
 
 /// What a device held at one instant, on flash and in RAM.
 pub struct KeptBytes<M> {
@@ -19,7 +20,7 @@ impl<M: PageMedium> DataPath<M> {
     ///
     /// # Errors
     /// The device is in a file that cannot be copied.
-    pub fn keep(&self) -> Result<KeptBytes<M>, String> {
+    pub fn keep(&self) -> Result<KeptBytes<M>, SimError> {
         Ok(KeptBytes { medium: self.medium.copied()?, volatile: self.volatile(), failing: self.failing.clone() })
     }
 
@@ -47,7 +48,7 @@ impl<M: PageMedium> DataPath<M> {
     ///
     /// # Errors
     /// The device is in a file that cannot be written.
-    pub fn go_back_to(&mut self, kept: &KeptBytes<M>) -> Result<(), String> {
+    pub fn go_back_to(&mut self, kept: &KeptBytes<M>) -> Result<(), SimError> {
         self.medium.go_back_to(&kept.medium)?;
         self.lose_ram();
         self.finished.clear();

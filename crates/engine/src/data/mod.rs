@@ -61,7 +61,7 @@ pub struct DataPath<M> {
     /// Commands come that a store's pages have seen already.
     is_replay: bool,
     /// Why bytes could not be moved.
-    failure: Option<String>,
+    failure: Option<SimError>,
     /// Pages in the controller's RAM.
     ram: ControllerRam,
     /// Pages that queued commands will fill.
@@ -132,7 +132,7 @@ impl<M: PageMedium> DataPath<M> {
     ///
     /// # Errors
     /// The file's.
-    pub fn stored(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+    pub fn stored(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, SimError> {
         self.medium.bytes(page)
     }
 
@@ -146,7 +146,7 @@ impl<M: PageMedium> DataPath<M> {
     ///
     /// # Errors
     /// The file's.
-    pub fn write_again(&mut self, lpn: Lpn, place: Option<PageAddress>, array: &NandArray) -> Result<bool, String> {
+    pub fn write_again(&mut self, lpn: Lpn, place: Option<PageAddress>, array: &NandArray) -> Result<bool, SimError> {
         if place.is_some_and(|page| is_corrupt(array, page)) {
             return Ok(false);
         }
@@ -173,7 +173,7 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// Why bytes could not be moved, if something failed since this was last asked.
-    pub fn take_failure(&mut self) -> Option<String> {
+    pub fn take_failure(&mut self) -> Option<SimError> {
         self.failure.take()
     }
 
@@ -197,7 +197,7 @@ impl<M: PageMedium> DataPath<M> {
                 self.ram.forget(lpn);
             }
         }
-        self.failure.take().map_or(Ok(()), |text| Err(SimError::Output(text)))
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     /// How many pages a command fills, one behind the other.
@@ -222,7 +222,12 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// What a command will store in the page that it fills `nth`.
-    fn content_of(&self, command: &FlashCommand, nth: u16, array: Option<&NandArray>) -> Result<QueuedContent, String> {
+    fn content_of(
+        &self,
+        command: &FlashCommand,
+        nth: u16,
+        array: Option<&NandArray>,
+    ) -> Result<QueuedContent, SimError> {
         let bytes = |bytes, is_corrupt| QueuedContent::Bytes { bytes, is_corrupt };
         if command.op == FlashOp::Copy {
             return Ok(QueuedContent::CopyOf(command.source));
@@ -244,7 +249,7 @@ impl<M: PageMedium> DataPath<M> {
 
     /// Lays what a page holds over a part of RAM that begins at byte `from` of the page. Returns whether it fails its
     /// code.
-    fn fetch(&self, page: PageAddress, array: &NandArray, from: usize, out: &mut [u8]) -> Result<bool, String> {
+    fn fetch(&self, page: PageAddress, array: &NandArray, from: usize, out: &mut [u8]) -> Result<bool, SimError> {
         match self.queued.find(page) {
             PageNow::Ram(bytes, is_corrupt) => {
                 match bytes {
@@ -261,7 +266,7 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// Takes what a page holds that is about to be read.
-    fn take_page(&mut self, read: &PageRead) -> Result<(), String> {
+    fn take_page(&mut self, read: &PageRead) -> Result<(), SimError> {
         let PageRead { lpn, place, array, .. } = *read;
         match (read.reader, place) {
             (PageReader::PartialWrite, None) => Ok(()),
@@ -287,7 +292,7 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// Does to the bytes what a command does to the pages.
-    fn carry_out(&mut self, command: &FlashCommand) -> Result<(), String> {
+    fn carry_out(&mut self, command: &FlashCommand) -> Result<(), SimError> {
         match command.op {
             FlashOp::Program | FlashOp::Copy => {
                 (0..self.filled_by(command)).try_for_each(|nth| self.fill(command, nth))
@@ -301,7 +306,7 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// Gives the page that a command fills `nth` its bytes.
-    fn fill(&mut self, command: &FlashCommand, nth: u16) -> Result<(), String> {
+    fn fill(&mut self, command: &FlashCommand, nth: u16) -> Result<(), SimError> {
         let target = nth_page(command.target, nth);
         let content = match self.queued.take(target) {
             Some(content) => content,
@@ -345,9 +350,9 @@ impl<M: PageMedium> DataPath<M> {
     }
 
     /// Notes why bytes could not be moved.
-    fn note(&mut self, done: Result<(), String>) {
-        if let Err(text) = done {
-            self.failure.get_or_insert(text);
+    fn note(&mut self, done: Result<(), SimError>) {
+        if let Err(error) = done {
+            self.failure.get_or_insert(error);
         }
     }
 
@@ -421,7 +426,7 @@ impl<M: PageMedium> Observer for DataPath<M> {
         for nth in 0..self.filled_by(command) {
             match self.content_of(command, nth, Some(array)) {
                 Ok(content) => self.queued.add(nth_page(command.target, nth), content),
-                Err(text) => self.note(Err(text)),
+                Err(error) => self.note(Err(error)),
             }
         }
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use pumice_types::{BlockId, Geometry, PageAddress};
 use serde::{Deserialize, Serialize};
 
+use crate::error::SimError;
+
 /// Where the bytes of physical pages are. A page to which no bytes were given reads as zeroes.
 pub trait PageMedium: Sized {
     /// The device begins, with pages of this geometry.
@@ -15,7 +17,7 @@ pub trait PageMedium: Sized {
     ///
     /// # Errors
     /// The medium's.
-    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String>;
+    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), SimError>;
 
     /// A page was programmed in an earlier session of the medium.
     fn retrace_program(&mut self, _page: PageAddress) {}
@@ -27,25 +29,25 @@ pub trait PageMedium: Sized {
     ///
     /// # Errors
     /// The medium's.
-    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String>;
+    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, SimError>;
 
     /// Reads a part of a page, which begins at byte `from` of it.
     ///
     /// # Errors
     /// The medium's.
-    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), String>;
+    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), SimError>;
 
     /// A copy of the pages, to be changed apart from these.
     ///
     /// # Errors
     /// The medium's.
-    fn copied(&self) -> Result<Self, String>;
+    fn copied(&self) -> Result<Self, SimError>;
 
     /// Makes these pages what others are that were copied from them.
     ///
     /// # Errors
     /// The medium's.
-    fn go_back_to(&mut self, copied: &Self) -> Result<(), String>;
+    fn go_back_to(&mut self, copied: &Self) -> Result<(), SimError>;
 }
 
 /// The pages of one block; `None`: all zeroes. Copies of a device share blocks that neither has changed since.
@@ -76,7 +78,7 @@ impl PageMedium for PagesInMemory {
         *self = PagesInMemory { pages_per_block, blocks };
     }
 
-    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String> {
+    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), SimError> {
         let (pages, block) = (self.pages_per_block, &mut self.blocks[page.block.index()]);
         if block.is_some() || bytes.is_some() {
             let block = block.get_or_insert_with(|| vec![None; pages].into());
@@ -94,11 +96,11 @@ impl PageMedium for PagesInMemory {
         }
     }
 
-    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, SimError> {
         Ok(self.page(page).cloned())
     }
 
-    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), String> {
+    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), SimError> {
         match self.page(page) {
             Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
             None => out.fill(0),
@@ -106,11 +108,11 @@ impl PageMedium for PagesInMemory {
         Ok(())
     }
 
-    fn copied(&self) -> Result<PagesInMemory, String> {
+    fn copied(&self) -> Result<PagesInMemory, SimError> {
         Ok(self.clone())
     }
 
-    fn go_back_to(&mut self, copied: &PagesInMemory) -> Result<(), String> {
+    fn go_back_to(&mut self, copied: &PagesInMemory) -> Result<(), SimError> {
         self.clone_from(copied);
         Ok(())
     }

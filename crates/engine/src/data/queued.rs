@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What a queued command will store in its page.
 #[derive(Clone, Serialize, Deserialize)]
 pub enum QueuedContent {
-    /// These bytes; `None`: zeroes. `is_corrupt`: they fail their code.
+    /// Bytes that are known now; `None`: zeroes. `is_corrupt`: they fail their code.
     Bytes {
         /// The bytes.
         bytes: Option<Arc<[u8]>>,

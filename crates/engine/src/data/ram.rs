@@ -1,9 +1,12 @@
 //! Pages whose newest bytes are in the controller's RAM: writes under way, and what a write buffer holds.
 
 use std::collections::HashMap;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::SimError;
 
 /// One logical page in RAM.
 #[derive(Clone, Serialize, Deserialize)]
@@ -85,8 +88,8 @@ impl ControllerRam {
     pub fn complete(
         &mut self,
         lpn: u32,
-        mut old: impl FnMut(usize, &mut [u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
+        mut old: impl FnMut(usize, &mut [u8]) -> Result<(), SimError>,
+    ) -> Result<(), SimError> {
         let Some(page) = self.pages.get_mut(&lpn).filter(|page| !page.known.is_empty()) else { return Ok(()) };
         let RamPage { bytes, known, .. } = page;
         let bytes = Arc::make_mut(bytes);
@@ -156,7 +159,7 @@ mod tests {
             old.fill(5);
             Ok(())
         };
-        assert_eq!(ram.complete(3, old), Ok(()));
+        ram.complete(3, old).expect("old bytes");
         ram.write(3, 1024, &[9; 512]);
         let stored = ram.programmed(3).expect("in RAM");
         assert_eq!((stored[0], stored[512], stored[1024], stored[1536]), (5, 7, 9, 5));
@@ -173,7 +176,7 @@ mod tests {
         let mut ram = ControllerRam::new(1024, 512);
         ram.write(0, 0, &[1; 512]);
         ram.write(0, 512, &[2; 512]);
-        assert_eq!(ram.complete(0, |_, _| Err("every byte is known".into())), Ok(()));
+        ram.complete(0, |_, _| panic!("every byte is known")).expect("nothing to fetch");
         assert_eq!(ram.programmed(0).map(|bytes| (bytes[0], bytes[512])), Some((1, 2)));
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queued::QueuedPages;
 use super::ram::ControllerRam;
+use crate::error::SimError;
 
 /// Bytes in RAM at one instant.
 #[derive(Clone, Serialize, Deserialize)]
@@ -21,15 +22,16 @@ impl VolatileBytes {
     ///
     /// # Errors
     /// None in practice.
-    pub fn encode(&self) -> Result<Vec<u8>, String> {
-        postcard::to_stdvec(self).map_err(|error| error.to_string())
+    pub fn encode(&self) -> Result<Vec<u8>, SimError> {
+        postcard::to_stdvec(self).map_err(|error| SimError::Output(error.to_string()))
     }
 
     /// The bytes that were kept so.
     ///
     /// # Errors
     /// What was kept is something else.
-    pub fn decode(kept: &[u8]) -> Result<VolatileBytes, String> {
-        postcard::from_bytes(kept).map_err(|error| format!("what was in the device's RAM is damaged: {error}"))
+    pub fn decode(kept: &[u8]) -> Result<VolatileBytes, SimError> {
+        let damaged = |error| SimError::Output(format!("what was in the device's RAM is damaged: {error}"));
+        postcard::from_bytes(kept).map_err(damaged)
     }
 }

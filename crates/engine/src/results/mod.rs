@@ -52,7 +52,7 @@ impl BusyTimes {
         self
     }
 
-    /// These times, and those of other dies and channels up to the same instant.
+    /// The times of these dies and channels, and of other dies and channels up to the same instant.
     #[must_use]
     pub fn and(mut self, others: &BusyTimes) -> BusyTimes {
         self.join(others, Time::add);

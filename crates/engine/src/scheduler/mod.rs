@@ -37,7 +37,7 @@ mod units;
 
 use std::collections::VecDeque;
 
-use pumice_ftl::PolicyFault;
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, PlaneReads, Time};
@@ -185,7 +185,7 @@ pub struct Scheduler {
     /// The user's own policy, if it decides when erases are suspended.
     suspends_by: Option<Decider>,
     /// What it did wrong; told when the erase that it was asked about lets go of its die.
-    policy_fault: Option<PolicyFault>,
+    policy_fault: Option<OwnFault>,
 }
 
 impl Scheduler {

@@ -204,7 +204,8 @@ impl PlaneQueues {
         waits_for_it_alone.then(|| (before + 1, self.place_of(before + 1)))
     }
 
-    /// Such a command begins with what it waits for, and overtakes all others; returns its place in the lane.
+    /// A command that [`PlaneQueues::behind`] names begins with what it waits for, and overtakes all others; returns its place
+    /// in the lane.
     pub fn take_along(&mut self, number: u64) -> usize {
         if let Some(before) = self.command(number - 1) {
             before.next.iter_mut().filter(|next| **next == number).for_each(|next| *next = NONE);

@@ -31,7 +31,7 @@ impl<O: Observer> Ssd<O> {
     /// The device as bytes, right after ageing.
     ///
     /// # Errors
-    /// Its translation layer cannot be written down.
+    /// The translation layer cannot be written down.
     pub fn written_down(&self) -> Result<Vec<u8>, String> {
         let (controller, chips) = (&self.controller, &self.controller.scheduler.chips);
         let written = KeptDevice {

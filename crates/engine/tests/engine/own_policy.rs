@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
+use pumice_ftl::OwnFault;
 use pumice_ftl::policy::{
     AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
 };
@@ -19,10 +20,10 @@ use crate::golden::fields;
 use crate::power::{device, sampled};
 use crate::support::{number, source};
 
-type Victim = fn(&mut AskingPlane) -> Result<u32, String>;
-type Place = fn(&PageToPlace) -> Result<u8, String>;
-type Suspend = fn(&SuspensionPoint) -> Result<bool, String>;
-type Swap = fn(&mut AskingPlane) -> Result<Option<u32>, String>;
+type Victim = fn(&mut AskingPlane) -> Result<u32, OwnFault>;
+type Place = fn(&PageToPlace) -> Result<u8, OwnFault>;
+type Suspend = fn(&SuspensionPoint) -> Result<bool, OwnFault>;
+type Swap = fn(&mut AskingPlane) -> Result<Option<u32>, OwnFault>;
 
 /// A policy of plain functions.
 #[derive(Clone, Debug, Default)]
@@ -51,26 +52,26 @@ impl PolicySource for Functions {
         }
     }
 
-    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         assert!(shape.planes > 0 && shape.blocks_per_plane > 0 && shape.user_pages > 0);
         Ok(Box::new(self.clone()))
     }
 }
 
 impl Decisions for Functions {
-    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, OwnFault> {
         self.victim.expect("asked only for what it decides")(plane)
     }
 
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         self.place.expect("asked only for what it decides").1(page)
     }
 
-    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         self.suspend.expect("asked only for what it decides")(erase)
     }
 
-    fn wear_swap(&mut self, plane: &mut AskingPlane) -> Result<Option<u32>, String> {
+    fn wear_swap(&mut self, plane: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
         self.swap.expect("asked only for what it decides")(plane)
     }
 }
@@ -107,14 +108,14 @@ fn columns(plane: &mut AskingPlane) -> PlaneColumns {
 }
 
 /// Greedy from the columns: the oldest block of the lowest count.
-fn greedy(plane: &mut AskingPlane) -> Result<u32, String> {
+fn greedy(plane: &mut AskingPlane) -> Result<u32, OwnFault> {
     let columns = columns(plane);
     let first = columns.oldest().iter().map(|block| block.load(Relaxed)).find(|&block| block != NO_BLOCK);
     first.ok_or_else(|| "asked without a closed block".into())
 }
 
 /// Cost-benefit from the columns, by the formula of the built-in one.
-fn cost_benefit(plane: &mut AskingPlane) -> Result<u32, String> {
+fn cost_benefit(plane: &mut AskingPlane) -> Result<u32, OwnFault> {
     let columns = columns(plane);
     let pages = (columns.oldest().len() - 1) as f64;
     let score = |(valid, age): (usize, f64)| age * (1.0 - valid as f64 / pages) / (2.0 * valid as f64 / pages);
@@ -190,7 +191,7 @@ fn t432_a_wrong_block_is_an_error_with_the_policys_name() {
 }
 
 /// Four streams by the logical page, whatever writes it.
-fn by_page(page: &PageToPlace) -> Result<u8, String> {
+fn by_page(page: &PageToPlace) -> Result<u8, OwnFault> {
     Ok((page.lpn.0 % 4) as u8)
 }
 
@@ -208,7 +209,7 @@ fn t433_a_placement_keeps_streams_apart_and_runs_in_every_mode() {
 }
 
 /// Greedy, after a look at the streams: those of the policy, and those of the initial fill.
-fn one_stream(plane: &mut AskingPlane) -> Result<u32, String> {
+fn one_stream(plane: &mut AskingPlane) -> Result<u32, OwnFault> {
     let columns = columns(plane);
     let streams = columns.rows().iter().filter(|row| row.is_closed()).map(|row| row.stream());
     assert!(streams.max().is_some_and(|stream| stream < 4));
@@ -238,7 +239,7 @@ fn t434_the_placement_suffices_for_the_built_in_streams() {
 }
 
 /// The least worn closed block, if it is more than five erases behind.
-fn least_worn(plane: &mut AskingPlane) -> Result<Option<u32>, String> {
+fn least_worn(plane: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
     let columns = columns(plane);
     let closed = columns.rows().iter().enumerate().filter(|(_, row)| row.is_closed());
     let least = closed.min_by_key(|(_, row)| row.erases()).map(|(block, row)| (block as u32, row.erases()));
@@ -385,7 +386,7 @@ impl PolicySource for Remembering {
         Decides { victim: true, streams: 3, suspend: false, wear_swap: false }
     }
 
-    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, _: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         self.0.fetch_add(1, Relaxed);
         Ok(Box::new(Memory(0)))
     }
@@ -409,7 +410,7 @@ impl PolicySource for Watching {
         Decides { streams: 3, ..Decides::default() }
     }
 
-    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, String> {
+    fn open(&self, shape: &DeviceShape, _: &Values) -> Result<Box<dyn Decisions>, OwnFault> {
         Ok(Box::new(Clocks { planes: vec![(0, false); shape.planes as usize], asked: self.0 }))
     }
 }
@@ -422,7 +423,7 @@ struct Clocks {
 }
 
 impl Decisions for Clocks {
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         let (clock, waits) = &mut self.planes[page.plane.index()];
         let is_copy = page.copied_from.is_some();
         if *waits && (!is_copy || page.now == *clock + 1) {
@@ -430,7 +431,7 @@ impl Decisions for Clocks {
         }
         self.asked.fetch_add(1, Relaxed);
         if page.now != *clock {
-            return Err(format!("the clock is {}, expected was {clock}", page.now));
+            return Err(format!("the clock is {}, expected was {clock}", page.now).into());
         }
         (*clock, *waits) = if is_copy { (page.now + 1, *waits) } else { (page.now, true) };
         Ok((page.lpn.0 / 3 % 3) as u8)
@@ -455,11 +456,11 @@ fn t451_a_placement_is_asked_once_for_each_page_at_the_time_when_it_is_placed() 
 struct Memory(u64);
 
 impl Decisions for Memory {
-    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, OwnFault> {
         greedy(plane)
     }
 
-    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         assert!(page.copied_from.is_none_or(|stream| stream < 3));
         self.0 += 1;
         Ok((self.0 % 3) as u8)

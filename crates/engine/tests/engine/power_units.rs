@@ -35,7 +35,7 @@ const WAYS: [&[(&str, &str)]; 7] = [
     &[("power.protection", "full"), ("host.write_buffer_kib", "16"), ("ftl.gc_mode", "preemptible")],
 ];
 
-/// Such devices with more to recover: trims, streams, wear, summaries of blocks, and maps in flash.
+/// Devices with units and more to recover: trims, streams, wear, summaries of blocks, and maps in flash.
 const FURTHER: [&[(&str, &str)]; 14] = [
     &[("workload.trim_fraction", "0.2"), ("ftl.gc_mode", "background")],
     &[("workload.trim_fraction", "0.3"), ("ftl.hot_cold", "mixed"), ("host.write_buffer_kib", "16")],

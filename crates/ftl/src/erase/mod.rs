@@ -10,14 +10,14 @@ pub use job::{EraseAction, EraseJob, EraseReport};
 
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase::{BlockMemory, Felp};
-use pumice_types::{ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, bits};
+use pumice_types::{ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, SpecError, bits};
 use serde::{Deserialize, Serialize};
 
 /// The timing table of a spec's chips, page programs as its erase scheme makes them.
 ///
 /// # Errors
 /// More halvings of a block than its pages allow.
-pub fn flash_timing(chip: &ChipKeys) -> Result<FlashTiming, String> {
+pub fn flash_timing(chip: &ChipKeys) -> Result<FlashTiming, SpecError> {
     let factor = chip.erase.scheme.program_time_factor(u32::from(chip.erase.initial_pec));
     Ok(chip.flash_timing(chip.tree()?, factor))
 }

@@ -5,9 +5,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pumice_types::key::{Key, Keys, Values};
-use pumice_types::{BlockId, Geometry, PageAddress, PartialEraseUnit, PbTree, ProgramOrder, SpareArea, interned};
+use pumice_types::{
+    BlockId, Geometry, PageAddress, PartialEraseUnit, PbTree, ProgramOrder, SpareArea, SpecError, interned,
+};
 
-use crate::plan::{FtlError, Plan, PluginFault};
+use crate::plan::{FtlError, OwnFault, Plan};
 use crate::seam::policy::CallCount;
 use crate::seam::{LayerSpec, Recovery, TranslationLayer, check_name, whole_share};
 
@@ -53,7 +55,7 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     ///
     /// # Errors
     /// A device or keys that it cannot serve, in one line.
-    fn capacity(device: &PluginDevice, keys: &Self::Keys) -> Result<u32, String>;
+    fn capacity(device: &PluginDevice, keys: &Self::Keys) -> Result<u32, SpecError>;
 
     /// Pages that it writes for itself beside those of the host, such as pages of a map: logical pages from `user_pages`
     /// on, which it reads and programs for [`Cause::Map`](pumice_types::Cause::Map).
@@ -65,7 +67,7 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     ///
     /// # Errors
     /// A device or keys that it cannot serve, in one line.
-    fn new(device: &PluginDevice, keys: &Self::Keys) -> Result<Self, String>;
+    fn new(device: &PluginDevice, keys: &Self::Keys) -> Result<Self, SpecError>;
 
     /// Makes the layer after a power cut. It knows nothing but what it reads from spare areas, and plans the
     /// copies and erases that must have ended before the host is served. The plan runs in its order on each die, and an
@@ -86,16 +88,16 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
 /// Capabilities of a plug-in that cost time where it does not have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// It reads flash before an access: pages of its map, and what it has predicted wrongly
+    /// The layer reads flash before an access: pages of its map, and what it has predicted wrongly
     /// ([`MapLoads`](crate::MapLoads)).
     pub looks_up: bool,
-    /// It holds pages that the host writes in RAM ([`GatheredUnits`](crate::GatheredUnits)).
+    /// The layer holds pages that the host writes in RAM ([`GatheredUnits`](crate::GatheredUnits)).
     pub buffers: bool,
-    /// It places data by the streams that the host names ([`Streams`](crate::Streams)).
+    /// The layer places data by the streams that the host names ([`Streams`](crate::Streams)).
     pub places_streams: bool,
-    /// It hears of requests before their pages ([`RequestBorders`](crate::RequestBorders)).
+    /// The layer hears of requests before their pages ([`RequestBorders`](crate::RequestBorders)).
     pub hears_requests: bool,
-    /// It moves pages from die to die, by a read and a program
+    /// The layer moves pages from die to die, by a read and a program
     /// ([`FlashCommand::moved`](pumice_types::FlashCommand::moved)).
     pub moves_between_dies: bool,
 }
@@ -147,7 +149,7 @@ pub struct PluginDevice {
 
 impl PluginDevice {
     /// The device of a spec at a run's scale, without bad blocks and seed.
-    pub(crate) fn new(spec: &LayerSpec, geometry: Geometry) -> Result<PluginDevice, String> {
+    pub(crate) fn new(spec: &LayerSpec, geometry: Geometry) -> Result<PluginDevice, SpecError> {
         let chip = spec.chip;
         let sub_blocks = match chip.partial_erase.unit {
             PartialEraseUnit::SubBlock => chip.geometry.sub_blocks.unwrap_or(0),
@@ -187,8 +189,8 @@ impl PluginName {
     ///
     /// # Errors
     /// What no name of a plug-in can be.
-    pub fn new(name: &str) -> Result<PluginName, String> {
-        check_name(name, '-').map_err(|allowed| format!("{name:?} is no name of a plug-in; allowed: {allowed}"))?;
+    pub fn new(name: &str) -> Result<PluginName, SpecError> {
+        check_name(name, '-', "plug-in")?;
         Ok(PluginName(interned::text(&format!("{KIND_PREFIX}{name}"))))
     }
 
@@ -211,8 +213,8 @@ impl PluginName {
     ///
     /// # Errors
     /// What no name of a key can be.
-    pub fn key_path(self, key: &str) -> Result<&'static str, String> {
-        check_name(key, '_').map_err(|allowed| format!("{key:?} is no name of a key; allowed: {allowed}"))?;
+    pub fn key_path(self, key: &str) -> Result<&'static str, SpecError> {
+        check_name(key, '_', "key")?;
         Ok(interned::text(&format!("ftl.{}.{key}", self.name())))
     }
 
@@ -253,13 +255,13 @@ pub trait LayerSource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As there.
-    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String>;
+    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, SpecError>;
 
     /// See [`PluginLayer::new`].
     ///
     /// # Errors
     /// As there.
-    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String>;
+    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, SpecError>;
 
     /// See [`PluginLayer::recover`].
     ///
@@ -271,7 +273,7 @@ pub trait LayerSource: fmt::Debug + Send + Sync {
         keys: &Values,
         chips: &mut dyn SpareAreas,
         plan: &mut Plan,
-    ) -> Result<Box<dyn TranslationLayer>, String>;
+    ) -> Result<Box<dyn TranslationLayer>, FtlError>;
 }
 
 /// A user's own translation layer in a configuration. Two are equal if name and file are.
@@ -287,7 +289,7 @@ pub struct OwnLayer {
 }
 
 /// A device and keys, and the logical pages that a plug-in then has.
-type Capacity = (PluginDevice, Values, Result<u64, String>);
+type Capacity = (PluginDevice, Values, Result<u64, SpecError>);
 
 /// Keys and pages of the host, and the pages that a plug-in then has for itself.
 type OwnPages = (Values, u32, u64);
@@ -308,7 +310,7 @@ impl OwnLayer {
     ///
     /// # Errors
     /// A name that no plug-in can have.
-    pub fn compiled_in<T: PluginLayer>() -> Result<OwnLayer, String> {
+    pub fn compiled_in<T: PluginLayer>() -> Result<OwnLayer, SpecError> {
         let keys = T::Keys::rows().into_iter().copied().collect();
         let counts = T::COUNTS.iter().map(|(name, _)| (*name).to_string()).collect();
         let (name, layer) = (PluginName::new(T::NAME)?, std::marker::PhantomData);
@@ -319,7 +321,7 @@ impl OwnLayer {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+    pub(crate) fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, SpecError> {
         let mut known = self.capacities.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((.., pages)) = known.iter().find(|(other, values, _)| other == device && values == keys) {
             return pages.clone();
@@ -351,15 +353,10 @@ impl OwnLayer {
         self.calls.during(call)
     }
 
-    /// An error that this plug-in returned.
+    /// A fault of this plug-in, which bears its name from here on.
     #[cold]
-    pub(crate) fn named(&self, error: FtlError) -> FtlError {
-        self.fault(error.in_own_words())
-    }
-
-    /// An error of this plug-in.
-    pub fn fault(&self, text: impl Into<String>) -> FtlError {
-        PluginFault { plugin: self.source.name().name(), text: text.into() }.into()
+    pub fn fault(&self, fault: impl Into<OwnFault>) -> FtlError {
+        own_fault(self.source.name().name(), fault)
     }
 }
 
@@ -371,6 +368,11 @@ impl PartialEq for OwnLayer {
     fn eq(&self, other: &OwnLayer) -> bool {
         self.source.name() == other.source.name() && self.source.sha256() == other.source.sha256()
     }
+}
+
+/// A fault of the plug-in of this name.
+pub(super) fn own_fault(name: &str, fault: impl Into<OwnFault>) -> FtlError {
+    OwnFault { whose: format!("plug-in \"{name}\""), ..fault.into() }.into()
 }
 
 /// A plug-in that is compiled into the program.
@@ -420,11 +422,11 @@ impl<T: PluginLayer> LayerSource for CompiledIn<T> {
         T::Keys::read(keys).map_or(0, |keys| T::own_pages(&keys, user_pages).into())
     }
 
-    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, SpecError> {
         T::capacity(device, &T::Keys::read(keys)?).map(u64::from)
     }
 
-    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String> {
+    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, SpecError> {
         Ok(Box::new(T::new(device, &T::Keys::read(keys)?)?))
     }
 
@@ -434,9 +436,9 @@ impl<T: PluginLayer> LayerSource for CompiledIn<T> {
         keys: &Values,
         chips: &mut dyn SpareAreas,
         plan: &mut Plan,
-    ) -> Result<Box<dyn TranslationLayer>, String> {
-        let layer = T::recover(device, &T::Keys::read(keys)?, chips, plan).map_err(FtlError::in_own_words)?;
-        Ok(Box::new(layer))
+    ) -> Result<Box<dyn TranslationLayer>, FtlError> {
+        let keys = T::Keys::read(keys).map_err(FtlError::of_plugin)?;
+        Ok(Box::new(T::recover(device, &keys, chips, plan)?))
     }
 }
 

@@ -13,7 +13,7 @@ pub mod zns;
 use std::sync::LazyLock;
 
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Value, ValueKind, Values, When, read_field};
-use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, RequestKind};
+use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, RequestKind, SpecError};
 
 use crate::blocks::victims::PolicyKeys;
 use crate::foreign::plugin::PluginName;
@@ -167,10 +167,10 @@ impl std::fmt::Display for FtlKind {
 impl Field for FtlKind {
     const SHAPE: ValueKind = ValueKind::Choice(FtlKind::NAMES);
 
-    fn read(value: Option<&Value>) -> Result<FtlKind, String> {
+    fn read(value: Option<&Value>) -> Result<FtlKind, SpecError> {
         let name = value.and_then(Value::as_text).unwrap_or_default();
         let plugin = || PluginName::of_kind(name).map(FtlKind::Plugin);
-        FtlKind::from_name(name).or_else(plugin).ok_or_else(|| "is not allowed".to_string())
+        FtlKind::from_name(name).or_else(plugin).ok_or_else(|| "is not allowed".into())
     }
 
     fn write(&self) -> Option<Value> {

@@ -79,7 +79,7 @@ macro_rules! dispatch {
                 rows
             }
 
-            fn read(values: &Values) -> Result<FtlKeys, String> {
+            fn read(values: &Values) -> Result<FtlKeys, SpecError> {
                 Ok(FtlKeys {
                     kind: read_field("ftl.kind", values)?,
                     shared: SharedKeys::read(values)?,
@@ -127,7 +127,7 @@ macro_rules! dispatch {
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::erase_unit(&self.$keys)),+ }
             }
 
-            fn check_layer(&self, spec: &LayerSpec) -> Result<(), String> {
+            fn check_layer(&self, spec: &LayerSpec) -> Result<(), SpecError> {
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::check(spec, &self.$keys)),+ }
             }
 
@@ -135,7 +135,7 @@ macro_rules! dispatch {
             ///
             /// # Errors
             /// As there.
-            pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
+            pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), SpecError> {
                 let spec = &self.spec(chip, initial);
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
             }
@@ -166,7 +166,7 @@ macro_rules! dispatch {
             ///
             /// # Errors
             /// A plug-in that cannot tell.
-            pub fn user_pages(&self, spec: &LayerSpec, geometry: &Geometry) -> Result<u32, String> {
+            pub fn user_pages(&self, spec: &LayerSpec, geometry: &Geometry) -> Result<u32, SpecError> {
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::capacity(spec, &self.$keys, geometry)),+ }
             }
 

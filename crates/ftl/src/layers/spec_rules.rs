@@ -2,7 +2,7 @@
 
 use pumice_types::key::{Keys, Values};
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{ChipKeys, Choice, Geometry, PartialEraseUnit};
+use pumice_types::{ChipKeys, Choice, Geometry, PartialEraseUnit, SpecError, refuse};
 
 use super::zns::ZoneInterface;
 use super::{FtlKeys, FtlKind};
@@ -57,7 +57,7 @@ impl FtlKeys {
     ///
     /// # Errors
     /// The first impossibility, with what would work.
-    pub fn check(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
+    pub fn check(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), SpecError> {
         let (kind, merge, place) = (self.kind, self.shared.merge, self.shared.map_place);
         if merge != MergeMethod::BlockErase {
             let (wanted, unit) = (format!("ftl.merge = \"{merge}\""), chip.partial_erase.unit);
@@ -67,16 +67,16 @@ impl FtlKeys {
         }
         if !kind.facts().merges.contains(&merge) {
             let able = kinds_that(|kind| kind.facts().merges.contains(&merge));
-            return Err(format!("ftl.merge = \"{merge}\" needs ftl.kind = {able}, found \"{kind}\""));
+            return Err(refuse!("ftl.merge = \"{merge}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         if !kind.facts().map_places.contains(&place) {
             let able = kinds_that(|kind| kind.facts().map_places.contains(&place));
-            return Err(format!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
+            return Err(refuse!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         let recovery = self.shared.recovery;
         if !self.recoveries().contains(&recovery) {
             let able = kinds_that(|kind| kind.facts().recoveries.contains(&recovery));
-            return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
+            return Err(refuse!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         self.check_own_policy()?;
         self.check_strict_keys()?;
@@ -109,13 +109,13 @@ impl FtlKeys {
     }
 
     /// Refuses a policy of the user's whose decisions nobody asks for.
-    fn check_own_policy(&self) -> Result<(), String> {
+    fn check_own_policy(&self) -> Result<(), SpecError> {
         let Some(policy) = &self.own_policy else { return Ok(()) };
         let name = policy.0.name();
         if self.decides().concerns_ftl() && !self.kind.facts().asks_policies {
             let able = kinds_that(|kind| kind.facts().asks_policies);
             let decided = self.decides().names().join(", ");
-            return Err(format!(
+            return Err(refuse!(
                 "policy \"{name}\" decides {decided}: it needs ftl.kind = {able}, found \"{}\"",
                 self.kind
             ));
@@ -124,14 +124,14 @@ impl FtlKeys {
     }
 
     /// Refuses keys of other layers that would change what the device is.
-    fn check_strict_keys(&self) -> Result<(), String> {
+    fn check_strict_keys(&self) -> Result<(), SpecError> {
         let mut values = Values::new();
         self.write(&mut values);
         for other in FtlKind::ALL.iter().filter(|&&other| other != self.kind) {
             for key in other.own_keys().iter().filter(|key| other.facts().strict_keys.contains(&key.path)) {
                 let value = values.get(key.path).map(ToString::to_string);
                 if !self.kind.reads(key.path) && value.as_deref() != key.default_text() {
-                    return Err(format!(
+                    return Err(refuse!(
                         "{} = {} needs ftl.kind = \"{other}\", found \"{}\"",
                         key.path,
                         value.unwrap_or_default(),

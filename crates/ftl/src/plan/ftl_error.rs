@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::policy_fault::PolicyFault;
 use super::zone_error::ZoneError;
 
 /// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.
@@ -33,48 +32,55 @@ pub enum FtlError {
     },
     /// The log of a device that recovers holds no complete map.
     NoMap,
-    /// A user's own policy failed, or answered what it may not.
-    Policy(Box<PolicyFault>),
-    /// A user's own translation layer failed, or planned what it may not.
-    Plugin(Box<PluginFault>),
+    /// A command of the initial fill broke a rule of the chip, as the text says.
+    Fill(String),
+    /// What is kept step by step differs from a recount, as the text says.
+    Recount(String),
+    /// The user's own policy or translation layer failed, or did what it may not.
+    Own(Box<OwnFault>),
 }
 
-/// Why a translation layer of the user's own ended a run.
+/// Why a policy or translation layer of the user's own ended a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginFault {
-    /// Name of the plug-in; empty while only itself knows of the error.
-    pub plugin: &'static str,
-    /// What it did.
+pub struct OwnFault {
+    /// Owner of the fault, as errors name it: `plug-in "NAME"`; empty while only the code itself knows of it.
+    pub whose: String,
+    /// What the code did.
     pub text: String,
 }
 
-impl fmt::Display for PluginFault {
+impl<T: Into<String>> From<T> for OwnFault {
+    fn from(text: T) -> OwnFault {
+        OwnFault { whose: String::new(), text: text.into() }
+    }
+}
+
+/// Without the name of the code, which is put in front where the fault is told.
+impl From<FtlError> for OwnFault {
+    fn from(error: FtlError) -> OwnFault {
+        match error {
+            FtlError::Own(fault) => fault.text.into(),
+            other => other.to_string().into(),
+        }
+    }
+}
+
+impl fmt::Display for OwnFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "plug-in \"{}\": {}", self.plugin, self.text)
+        write!(f, "{}: {}", self.whose, self.text)
     }
 }
 
 impl FtlError {
-    /// The text, without the name of a plug-in.
-    pub fn in_own_words(self) -> String {
-        if let FtlError::Plugin(fault) = self { fault.text } else { self.to_string() }
-    }
-
     /// The error of a plug-in, in its own words.
     pub fn of_plugin(text: impl Into<String>) -> FtlError {
-        PluginFault { plugin: "", text: text.into() }.into()
+        OwnFault::from(text).into()
     }
 }
 
-impl From<PolicyFault> for FtlError {
-    fn from(fault: PolicyFault) -> FtlError {
-        FtlError::Policy(Box::new(fault))
-    }
-}
-
-impl From<PluginFault> for FtlError {
-    fn from(fault: PluginFault) -> FtlError {
-        FtlError::Plugin(Box::new(fault))
+impl From<OwnFault> for FtlError {
+    fn from(fault: OwnFault) -> FtlError {
+        FtlError::Own(Box::new(fault))
     }
 }
 
@@ -89,8 +95,8 @@ impl fmt::Display for FtlError {
                 f,
                 "plane {plane} has no free block left: {retired} of its blocks are retired, because they failed an erase or were worn out"
             ),
-            FtlError::Policy(fault) => fault.fmt(f),
-            FtlError::Plugin(fault) => fault.fmt(f),
+            FtlError::Fill(text) | FtlError::Recount(text) => f.write_str(text),
+            FtlError::Own(fault) => fault.fmt(f),
         }
     }
 }

@@ -4,6 +4,7 @@ use pumice_types::key::{ANY, CHOSEN, PEN_TABLE_1, When, float};
 use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, choice, keys};
 
 use super::commands::Payload;
+use super::ftl_error::FtlError;
 
 choice! {
     /// What the share of the initial fill is taken of.
@@ -102,7 +103,7 @@ pub trait FillTarget {
     ///
     /// # Errors
     /// A broken rule of the chip, in one line.
-    fn execute(&mut self, command: &FlashCommand) -> Result<(), String>;
+    fn execute(&mut self, command: &FlashCommand) -> Result<(), FtlError>;
 
     /// Programs a page of the layer's own.
     fn program_own(&mut self, _page: PageAddress, _lpn: Lpn, _content: Payload) {}

@@ -7,15 +7,13 @@ mod erase_unit;
 mod ftl_error;
 mod initial_fill;
 mod merge_kind;
-mod policy_fault;
 mod zone_error;
 
 pub use commands::{Payload, Plan};
 pub use counters::{COLLECTED, GcCounters, MergeCount, PlacedCount, STREAMS_MAX, VICTIM_FILL_BINS};
 pub use erase_unit::EraseUnit;
-pub use ftl_error::{FtlError, PluginFault};
+pub use ftl_error::{FtlError, OwnFault};
 pub(crate) use initial_fill::program_and_note;
 pub use initial_fill::{AgedBy, FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
 pub use merge_kind::MergeKind;
-pub use policy_fault::PolicyFault;
 pub use zone_error::ZoneError;

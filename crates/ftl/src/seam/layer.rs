@@ -1,7 +1,7 @@
 //! How a spec asks for a layer.
 
 use pumice_types::key::Keys;
-use pumice_types::{ChipKeys, Geometry};
+use pumice_types::{ChipKeys, Geometry, SpecError, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -47,14 +47,14 @@ pub trait Layer {
     ///
     /// # Errors
     /// The first impossibility, with the nearest value that works.
-    fn check(spec: &LayerSpec, keys: &Self::Keys) -> Result<(), String>;
+    fn check(spec: &LayerSpec, keys: &Self::Keys) -> Result<(), SpecError>;
 
     /// Refuses erases that can fail where the layer cannot retire blocks.
     ///
     /// # Errors
     /// What the layer would need, as `key = value, found "value"`.
-    fn check_retirement(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), String> {
-        Err(format!("ftl.kind = \"page\", which retires blocks, found \"{}\"", spec.kind))
+    fn check_retirement(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), SpecError> {
+        Err(refuse!("ftl.kind = \"page\", which retires blocks, found \"{}\"", spec.kind))
     }
 
     /// Blocks that each plane has beyond the geometry of the spec.
@@ -66,7 +66,7 @@ pub trait Layer {
     ///
     /// # Errors
     /// Of a plug-in: it cannot tell, or says a number that the device cannot have.
-    fn capacity(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> Result<u32, String>;
+    fn capacity(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> Result<u32, SpecError>;
 
     /// Logical pages that the layer writes for itself beside so many of the host: those of a map in flash, and one
     /// that stands for all summaries of blocks.

@@ -3,7 +3,7 @@
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, PartialEraseUnit, PbTree, Time};
+use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, PartialEraseUnit, PbTree, SpecError, Time, refuse};
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decider, Decides};
@@ -57,7 +57,7 @@ impl LayerSpec<'_> {
     ///
     /// # Errors
     /// What is needed, and what there is.
-    pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), String> {
+    pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), SpecError> {
         let (recovery, units) = (self.shared.recovery, u32::from(self.chip.units.per_page));
         let bytes = self.chip.page_spare_bytes();
         let erase = &self.chip.erase;
@@ -66,7 +66,7 @@ impl LayerSpec<'_> {
         if recovery == Recovery::Off || bytes >= needed {
             return Ok(());
         }
-        Err(format!(
+        Err(refuse!(
             "ftl.recovery = \"{recovery}\" stores {needed} bytes in each spare area, and geometry.spare_bytes = {bytes}"
         ))
     }
@@ -75,7 +75,7 @@ impl LayerSpec<'_> {
     ///
     /// # Errors
     /// What is needed, and what there is.
-    pub(crate) fn check_unit(&self, key: &str, unit: EraseUnit) -> Result<(), String> {
+    pub(crate) fn check_unit(&self, key: &str, unit: EraseUnit) -> Result<(), SpecError> {
         let wanted = match unit {
             EraseUnit::Block => return Ok(()),
             EraseUnit::PartialBlock => PartialEraseUnit::PartialBlock,
@@ -88,10 +88,10 @@ impl LayerSpec<'_> {
     }
 
     /// Refuses leaves that collection cannot reclaim.
-    fn check_leaves(&self, key: &str) -> Result<(), String> {
+    fn check_leaves(&self, key: &str) -> Result<(), SpecError> {
         let (splits, splits_max) = (self.chip.partial_erase.max_splits, UNITS_MAX.trailing_zeros());
         if u32::from(splits) > splits_max {
-            return Err(format!(
+            return Err(refuse!(
                 "{key} = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
             ));
         }

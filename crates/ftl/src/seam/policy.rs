@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pumice_types::key::{Key, Values};
-use pumice_types::{BlockId, DieId, Lpn, PlaneId, Time, interned};
+use pumice_types::{BlockId, DieId, Lpn, PlaneId, SpecError, Time, interned};
 
 use super::names::check_name;
 use crate::blocks::victims::ClosedBlocks;
 pub use crate::plan::STREAMS_MAX;
-use crate::plan::{FtlError, PolicyFault};
+use crate::plan::{FtlError, OwnFault};
 
 /// Which decisions a policy takes; the engine's own code takes the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,14 +105,14 @@ pub struct SuspensionPoint {
     pub is_urgent: bool,
 }
 
-/// A policy at work in one run. It is asked only for what its source says it decides. Errors are texts of one line.
+/// A policy at work in one run. It is asked only for what its source says it decides.
 pub trait Decisions: Send {
     /// The block of the plane to reclaim next, by its index in the plane. Asked only if a closed block of the plane has
     /// an invalid page.
     ///
     /// # Errors
     /// The policy failed.
-    fn victim(&mut self, _plane: &mut AskingPlane) -> Result<u32, String> {
+    fn victim(&mut self, _plane: &mut AskingPlane) -> Result<u32, OwnFault> {
         Err("decides no victim".into())
     }
 
@@ -120,7 +120,7 @@ pub trait Decisions: Send {
     ///
     /// # Errors
     /// The policy failed.
-    fn placement(&mut self, _page: &PageToPlace) -> Result<u8, String> {
+    fn placement(&mut self, _page: &PageToPlace) -> Result<u8, OwnFault> {
         Err("places no page".into())
     }
 
@@ -129,7 +129,7 @@ pub trait Decisions: Send {
     ///
     /// # Errors
     /// The policy failed.
-    fn suspend(&mut self, _erase: &SuspensionPoint) -> Result<bool, String> {
+    fn suspend(&mut self, _erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         Err("decides no suspension".into())
     }
 
@@ -138,7 +138,7 @@ pub trait Decisions: Send {
     ///
     /// # Errors
     /// The policy failed.
-    fn wear_swap(&mut self, _plane: &mut AskingPlane) -> Result<Option<u32>, String> {
+    fn wear_swap(&mut self, _plane: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
         Err("swaps no blocks".into())
     }
 }
@@ -163,7 +163,7 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The policy cannot be made; the text is one line.
-    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, String>;
+    fn open(&self, shape: &DeviceShape, values: &Values) -> Result<Box<dyn Decisions>, OwnFault>;
 
     /// Ends a call that does not return, as far as that is possible. Called in another thread than that of the run,
     /// which is given up.
@@ -177,8 +177,8 @@ const SECTION: &str = "policy.";
 ///
 /// # Errors
 /// What no name of a key can be.
-pub fn key_path(name: &str) -> Result<&'static str, String> {
-    check_name(name, '_').map_err(|allowed| format!("{name:?} is no name of a key; allowed: {allowed}"))?;
+pub fn key_path(name: &str) -> Result<&'static str, SpecError> {
+    check_name(name, '_', "key")?;
     Ok(interned::text(&format!("{SECTION}{name}")))
 }
 
@@ -257,7 +257,7 @@ pub struct Placing<'a> {
 
 impl Placing<'_> {
     #[inline]
-    fn ask(&mut self, page: &PageToPlace) -> Result<u8, String> {
+    fn ask(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
         during(self.calls, || self.policy.placement(page))
     }
 
@@ -270,6 +270,10 @@ impl Placing<'_> {
             answer => Some(self.decider.other_stream(answer)),
         }
     }
+}
+
+fn named(policy: &OwnPolicy, fault: OwnFault) -> OwnFault {
+    OwnFault { whose: format!("policy \"{}\"", policy.0.name()), ..fault }
 }
 
 /// A policy at work, asked by the translation layer and the scheduler of one device.
@@ -291,10 +295,9 @@ impl Decider {
     /// Makes a source's policy for a device.
     ///
     /// # Errors
-    /// [`PolicyFault`]: it cannot be made.
-    pub fn open(source: &OwnPolicy, shape: &DeviceShape) -> Result<Decider, PolicyFault> {
-        let fault = |text| PolicyFault { policy: source.0.name().into(), text };
-        let policy = source.1.during(|| source.0.open(shape, source.values())).map_err(fault)?;
+    /// [`OwnFault`]: it cannot be made.
+    pub fn open(source: &OwnPolicy, shape: &DeviceShape) -> Result<Decider, OwnFault> {
+        let policy = source.1.during(|| source.0.open(shape, source.values())).map_err(|fault| named(source, fault))?;
         Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Arc::new(Mutex::new(policy)) })
     }
 
@@ -304,9 +307,9 @@ impl Decider {
         self.decides
     }
 
-    /// An error of this policy.
-    pub fn fault(&self, text: String) -> PolicyFault {
-        PolicyFault { policy: self.source.0.name().into(), text }
+    /// A fault of this policy, which bears its name from here on.
+    pub fn fault(&self, fault: impl Into<OwnFault>) -> OwnFault {
+        named(&self.source, fault.into())
     }
 
     /// See [`Decisions::victim`]. The block is one of the plane's closed ones.
@@ -315,7 +318,7 @@ impl Decider {
     /// The policy failed, or named another block.
     pub fn victim(&self, plane: &mut AskingPlane) -> Result<u32, FtlError> {
         let answer = self.source.1.during(|| self.at_work().victim(plane));
-        let block = answer.map_err(|text| self.fault(text))?;
+        let block = answer.map_err(|fault| self.fault(fault))?;
         self.check_block("victim", plane, block)?;
         Ok(block)
     }
@@ -326,7 +329,7 @@ impl Decider {
     /// As [`Decider::victim`].
     pub fn wear_swap(&self, plane: &mut AskingPlane) -> Result<Option<u32>, FtlError> {
         let answer = self.source.1.during(|| self.at_work().wear_swap(plane));
-        let Some(block) = answer.map_err(|text| self.fault(text))? else { return Ok(None) };
+        let Some(block) = answer.map_err(|fault| self.fault(fault))? else { return Ok(None) };
         self.check_block("wear_swap", plane, block)?;
         Ok(Some(block))
     }
@@ -356,8 +359,8 @@ impl Decider {
 
     /// What an answer that is not the usual one comes to.
     #[cold]
-    fn other_stream(&self, answer: Result<u8, String>) -> Result<u8, FtlError> {
-        let stream = answer.map_err(|text| self.fault(text))?;
+    fn other_stream(&self, answer: Result<u8, OwnFault>) -> Result<u8, FtlError> {
+        let stream = answer.map_err(|fault| self.fault(fault))?;
         if stream < self.decides.streams {
             return Ok(stream);
         }
@@ -369,9 +372,9 @@ impl Decider {
     ///
     /// # Errors
     /// The policy failed.
-    pub fn suspend(&self, erase: &SuspensionPoint) -> Result<bool, PolicyFault> {
+    pub fn suspend(&self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
         let answer = self.source.1.during(|| self.at_work().suspend(erase));
-        answer.map_err(|text| self.fault(text))
+        answer.map_err(|fault| self.fault(fault))
     }
 
     /// Refuses a block that is not one of the plane's closed ones.

@@ -1,6 +1,5 @@
 //! Forks of the device: each loses its power at one instant, recovers, and is judged.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
@@ -65,7 +64,7 @@ impl<'a> CutTrials<'a> {
         let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
         let own = &mut fork.ssd.observer;
         own.set_replay(false);
-        session.ssd.observer.keep().and_then(|bytes| own.go_back_to(&bytes)).map_err(SimError::Output)?;
+        session.ssd.observer.keep().and_then(|bytes| own.go_back_to(&bytes))?;
         let took = match recover_fork(&mut fork, flash, cut.at) {
             Ok(took) => took,
             Err(why) => {
@@ -78,7 +77,7 @@ impl<'a> CutTrials<'a> {
         let verdict = truth.judge(context, took, pages, &mut find)?;
         if let (Some(path), Some(data)) = (&cut.image, &self.subject.session.data) {
             let page_bytes = self.subject.config.mapped_page_bytes();
-            image::write(path, page_bytes, (truth, data), (0..pages).map(find)).map_err(SimError::Output)?;
+            image::write(path, page_bytes, (truth, data), (0..pages).map(find))?;
         }
         Ok(TriedCut { nth, verdict, image: cut.image.clone() })
     }
@@ -99,7 +98,7 @@ fn recover_fork(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<T
     if path.is_dead() {
         return Err(SimError::Simulation("the device answers nothing any more (power.failure)".into()));
     }
-    path.take_failure().map_or(Ok(took), |text| Err(SimError::Output(text)))
+    path.take_failure().map_or(Ok(took), Err)
 }
 
 /// What a host finds in a logical page.
@@ -109,8 +108,7 @@ fn content(fork: &mut DeviceSession, lpn: u32) -> Result<FoundContent, SimError>
     if controller.scheduler.chips.checked.array.peek(page).map_or(true, |content| content.corrupt) {
         return Ok(FoundContent::Unreadable);
     }
-    let stamps: Option<Arc<[u8]>> = observer.stored(page).map_err(SimError::Output)?;
-    Ok(FoundContent::Stamps(stamps))
+    Ok(FoundContent::Stamps(observer.stored(page)?))
 }
 
 impl Onlooker for CutTrials<'_> {

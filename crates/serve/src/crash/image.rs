@@ -8,6 +8,7 @@ use pumice_engine::SimError;
 
 use super::truth::{FoundContent, HostTruth};
 use crate::protocol::SECTOR;
+use crate::store::file::in_file;
 use pumice_engine::data::{SectorStamp, flip_bit, stamps_of};
 
 /// Writes the pages of a device, in order, as a sparse file. Sectors come from the data of the session; what cannot be
@@ -20,21 +21,20 @@ pub fn write(
     page_bytes: u32,
     (truth, data): (&HostTruth, &[u8]),
     pages: impl ExactSizeIterator<Item = Result<FoundContent, SimError>>,
-) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let file = File::create(path).map_err(failed)?;
-    file.set_len(pages.len() as u64 * u64::from(page_bytes)).map_err(failed)?;
+) -> Result<(), SimError> {
+    let file = File::create(path).map_err(in_file(path))?;
+    file.set_len(pages.len() as u64 * u64::from(page_bytes)).map_err(in_file(path))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
     let mut bytes = vec![0; page_bytes as usize];
     for (nth, page) in pages.enumerate() {
-        let FoundContent::Stamps(Some(stamps)) = page.map_err(|error| error.to_string())? else { continue };
+        let FoundContent::Stamps(Some(stamps)) = page? else { continue };
         for (sector, stamp) in bytes.chunks_mut(SECTOR as usize).zip(stamps_of(&stamps)) {
             fill(sector, stamp, (truth, data));
         }
-        out.seek(SeekFrom::Start(nth as u64 * u64::from(page_bytes))).map_err(failed)?;
-        out.write_all(&bytes).map_err(failed)?;
+        out.seek(SeekFrom::Start(nth as u64 * u64::from(page_bytes))).map_err(in_file(path))?;
+        out.write_all(&bytes).map_err(in_file(path))?;
     }
-    out.flush().map_err(failed)
+    out.flush().map_err(in_file(path))
 }
 
 /// The bytes of one sector.

@@ -20,33 +20,34 @@ impl<T> Device<'_, T> {
     /// Why it cannot; a simulation that ended in an error.
     pub fn age(&mut self, ageing: AgeOrder) -> Result<Value, SimError> {
         self.check_is_well()?;
-        self.check_ageing(ageing).map_err(|why| SimError::Simulation(format!("age: {why}")))?;
+        self.check_ageing(ageing)?;
         let aged = self.age_now(ageing);
         aged.inspect_err(|error| self.failure = Some(error.to_string()))?;
         let AgeOrder { pec, writes } = ageing;
         Ok(json!({ "pec": pec, "writes": writes, "at_s": self.now().as_s(), "mean_pec": self.session.mean_pec() }))
     }
 
-    fn check_ageing(&self, AgeOrder { pec, writes }: AgeOrder) -> Result<(), String> {
+    fn check_ageing(&self, AgeOrder { pec, writes }: AgeOrder) -> Result<(), SimError> {
+        let refuse = |why: &str| Err(SimError::Simulation(format!("age: {why}")));
         if self.kept.record.is_some() || self.kept.recording.is_some() {
-            return Err("ageing is no request: no record can hold it; serve without --record and --session".into());
+            return refuse("ageing is no request: no record can hold it; serve without --record and --session");
         }
         if self.session.ssd.observer.is_dead() {
-            return Err("the device answers nothing any more (power.failure)".into());
+            return refuse("the device answers nothing any more (power.failure)");
         }
         if self.operations.under_way() > 0 {
-            return Err("requests are under way; end the clients that use the device".into());
+            return refuse("requests are under way; end the clients that use the device");
         }
         if !(0.0..=WRITES_MAX).contains(&writes) {
-            return Err(format!("writes = {writes} is not allowed; allowed: 0 to {WRITES_MAX} user capacities"));
+            return refuse(&format!("writes = {writes} is not allowed; allowed: 0 to {WRITES_MAX} user capacities"));
         }
         if pec == 0 && writes == 0.0 {
-            return Err("pec = 0 and writes = 0 age nothing".into());
+            return refuse("pec = 0 and writes = 0 age nothing");
         }
         if self.config.host.flush == FlushPolicy::Ignored {
-            return Err("host.flush = \"ignored\": what was written before could not be flushed".into());
+            return refuse("host.flush = \"ignored\": what was written before could not be flushed");
         }
-        if pec > 0 { self.session.check_wear(pec) } else { Ok(()) }
+        if pec > 0 { self.session.check_wear(pec).or_else(|why| refuse(&why)) } else { Ok(()) }
     }
 
     fn age_now(&mut self, ageing: AgeOrder) -> Result<(), SimError> {
@@ -58,7 +59,7 @@ impl<T> Device<'_, T> {
         self.pass_time(self.now())?;
         let at = self.now() - self.session.behind();
         if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Age(at, ageing)).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Age(at, ageing))?;
         }
         self.do_age(ageing, &|| true)?;
         self.commit()
@@ -89,7 +90,7 @@ impl<T> Device<'_, T> {
         let Ssd { observer, controller, .. } = &mut self.session.ssd;
         let place = controller.ftl.locate(lpn);
         let array = &controller.scheduler.chips.checked.array;
-        if !observer.write_again(lpn, place, array).map_err(SimError::Output)? {
+        if !observer.write_again(lpn, place, array)? {
             return Ok(());
         }
         self.session.age_page(lpn)?;

@@ -112,14 +112,13 @@ impl Client {
     }
 
     /// Judges what a sector holds behind a cut, and goes on with it.
-    fn judge(&mut self, sector: usize, number: u64, now: Time) -> Result<(), String> {
+    fn judge(&mut self, sector: usize, number: u64, now: Time, what: &str) {
         let deeds = &mut self.deeds[sector];
         let never = SectorDeed { number: 0, began: Time::ZERO, done: Time::ZERO, is_promised: true };
         let is_replaced = |of: &SectorDeed| deeds.iter().any(|by| by.is_promised && by.began > of.done);
         let is_allowed = [never].iter().chain(deeds.iter()).any(|deed| deed.number == number && !is_replaced(deed));
-        let told = if is_allowed { Ok(()) } else { Err(format!("sector {sector} holds {number} of {deeds:?}")) };
+        assert!(is_allowed, "{what}: sector {sector} holds {number} of {deeds:?}");
         *deeds = vec![SectorDeed { number, began: now, done: now, is_promised: true }];
-        told
     }
 
     /// Reads everything back and judges it.
@@ -132,7 +131,7 @@ impl Client {
         for (sector, bytes) in data.chunks(SECTOR as usize).enumerate() {
             let number = u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"));
             assert!(bytes == filled(number, SECTOR), "{what}: sector {sector} is of several writes");
-            self.judge(sector, number, now).unwrap_or_else(|told| panic!("{what}: {told}"));
+            self.judge(sector, number, now, what);
         }
     }
 }

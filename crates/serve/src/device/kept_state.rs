@@ -8,6 +8,7 @@ use super::{Device, check};
 use crate::device::exchange::settle;
 use crate::recording::journal::DeviceEvent;
 use crate::store::Store;
+use crate::store::file::in_file;
 use pumice_engine::data::Transfer;
 use pumice_engine::data::VolatileBytes;
 
@@ -31,7 +32,7 @@ impl<T> Device<'_, T> {
         let volatile = if self.loses_ram() { self.path().volatile_but_lost() } else { self.path().volatile() };
         let Some(store) = &mut self.kept.store else { return Ok(()) };
         let kept = volatile.encode().and_then(|ram| store.commit(at, &ram));
-        kept.and_then(|()| self.path().medium.commit(false)).map_err(SimError::Output)
+        kept.and_then(|()| self.path().medium.commit(false))
     }
 
     /// Whether a session that breaks off becomes a power cut that takes all of the RAM.
@@ -42,26 +43,14 @@ impl<T> Device<'_, T> {
     /// Brings the device into the state that its store has kept.
     pub(super) fn replay(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
         let Some(mut store) = self.kept.store.take() else { return Ok(()) };
-        let mut failure = None;
-        let replayed = store.replay(|event| {
-            self.replay_event(event, goes_on).map_err(|error| {
-                let text = error.to_string();
-                failure = Some(error);
-                text
-            })
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let ram = replayed.map_err(SimError::Output)?;
-        let has_broken_off = store.has_broken_off();
-        let path = store.path().display().to_string();
+        let ram = store.replay(|event| self.replay_event(event, goes_on))?;
+        let (has_broken_off, path) = (store.has_broken_off(), store.path().to_owned());
         self.kept.store = Some(store);
         if has_broken_off {
-            let ram = VolatileBytes::decode(&ram).map_err(|why| SimError::Output(format!("{path}: {why}")))?;
+            let ram = VolatileBytes::decode(&ram).map_err(in_file(&path))?;
             self.path().go_on_with(ram);
             let what = self.recover(goes_on)?;
-            self.recovered = Some(format!("{path}: its last session did not end well; {what}"));
+            self.recovered = Some(format!("{}: its last session did not end well; {what}", path.display()));
         }
         self.end_all_under_way(goes_on)
     }
@@ -94,7 +83,7 @@ impl<T> Device<'_, T> {
     pub(super) fn lose_power_now(&mut self) -> Result<Time, SimError> {
         let at = self.now() + Time(1);
         if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Cut(at - self.session.behind()))?;
         }
         let cut = self.lose_power(at).and_then(|()| settle(&mut self.session));
         while self.path().take_finished().is_some() {}

@@ -184,7 +184,7 @@ impl<'a, T> Device<'a, T> {
         let recorded = self.kept.recording.as_mut().map_or(Ok(()), |recording| recording.add(&operation, now));
         let lasts = operation.lasts();
         self.operations.begin(operation.steps(), lasts, to, now);
-        let begun = recorded.map_err(SimError::Output).and_then(|()| self.go_on());
+        let begun = recorded.and_then(|()| self.go_on());
         self.note_failure(begun);
     }
 
@@ -287,7 +287,7 @@ impl<'a, T> Device<'a, T> {
             record.write(&request)?;
         }
         if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Request(request)).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Request(request))?;
         }
         if let Some(submitted) = &mut self.kept.submitted {
             submitted.add(&request, &data);
@@ -327,7 +327,7 @@ impl<'a, T> Device<'a, T> {
     pub fn finish(&mut self) -> Result<Outcome, SimError> {
         self.check_is_well()?;
         if let Some(recording) = self.kept.recording.take() {
-            recording.finish().map_err(SimError::Output)?;
+            recording.finish()?;
         }
         if self.session.ssd.controller.is_buffered() || !self.cuts_s.is_empty() {
             // A request of the host, so that a replay ends in the same state: behind the last cut, with nothing buffered.
@@ -342,8 +342,8 @@ impl<'a, T> Device<'a, T> {
         }
         let Kept { record, store, .. } = std::mem::take(&mut self.kept);
         let at = self.now() - self.session.behind();
-        if store.map_or(Ok(false), |store| store.close(at)).map_err(SimError::Output)? {
-            self.path().medium.commit(true).map_err(SimError::Output)?;
+        if store.map_or(Ok(false), |store| store.close(at))? {
+            self.path().medium.commit(true)?;
         }
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,

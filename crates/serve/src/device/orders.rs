@@ -53,7 +53,7 @@ impl<T> Device<'_, T> {
         self.session.fail_next_erase(block).map_err(|why| SimError::Simulation(format!("fault: {why}")))?;
         if let Some(store) = &mut self.kept.store {
             let event = DeviceEvent::Fault(at - self.session.behind(), block);
-            let kept = store.add(&event).map_err(SimError::Output).and_then(|()| self.commit());
+            let kept = store.add(&event).and_then(|()| self.commit());
             kept.inspect_err(|error| self.failure = Some(error.to_string()))?;
         }
         Ok(json!({ "block": block, "at_s": at.as_s() }))
@@ -66,7 +66,7 @@ impl<T> Device<'_, T> {
     pub fn mark(&mut self, text: &str) -> Result<Value, SimError> {
         let none = || SimError::Simulation("the session is not recorded, so it has no marks".into());
         let recording = self.kept.recording.as_mut().ok_or_else(none)?;
-        recording.mark(text).map_err(SimError::Output)?;
+        recording.mark(text)?;
         Ok(json!({ "requests": self.session.submitted() }))
     }
 }

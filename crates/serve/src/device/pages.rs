@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use pumice_engine::SimError;
 use pumice_engine::data::{self, PageMedium, PagesInMemory};
 use pumice_types::{BlockId, Geometry, PageAddress};
 
@@ -48,7 +49,7 @@ impl ServedPages {
     ///
     /// # Errors
     /// The file's.
-    pub fn commit(&mut self, is_end: bool) -> Result<(), String> {
+    pub fn commit(&mut self, is_end: bool) -> Result<(), SimError> {
         match self {
             ServedPages::File(file, _) => file.commit(is_end),
             ServedPages::Memory(_) => Ok(()),
@@ -64,7 +65,7 @@ impl PageMedium for ServedPages {
         }
     }
 
-    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String> {
+    fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), SimError> {
         match self {
             ServedPages::Memory(memory) => memory.program(page, bytes),
             ServedPages::File(file, per_block) => file.write(number(page, *per_block), bytes.as_deref()),
@@ -87,33 +88,33 @@ impl PageMedium for ServedPages {
         }
     }
 
-    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+    fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, SimError> {
         match self {
             ServedPages::Memory(memory) => memory.bytes(page),
             ServedPages::File(file, per_block) => file.bytes(number(page, *per_block)),
         }
     }
 
-    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), String> {
+    fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), SimError> {
         match self {
             ServedPages::Memory(memory) => memory.read(page, from, out),
             ServedPages::File(file, per_block) => file.read(number(page, *per_block), from, out),
         }
     }
 
-    fn copied(&self) -> Result<ServedPages, String> {
+    fn copied(&self) -> Result<ServedPages, SimError> {
         Ok(match self {
             ServedPages::Memory(memory) => ServedPages::Memory(memory.clone()),
             ServedPages::File(file, per_block) => ServedPages::File(file.copied()?, *per_block),
         })
     }
 
-    fn go_back_to(&mut self, copied: &ServedPages) -> Result<(), String> {
+    fn go_back_to(&mut self, copied: &ServedPages) -> Result<(), SimError> {
         match (self, copied) {
             (ServedPages::File(file, _), ServedPages::File(copied, _)) => file.go_back_to(copied)?,
             (medium, ServedPages::Memory(memory)) => *medium = ServedPages::Memory(memory.clone()),
             (ServedPages::Memory(_), ServedPages::File(..)) => {
-                return Err("a device in memory was not copied into a file".into());
+                return Err(SimError::Output("a device in memory was not copied into a file".into()));
             }
         }
         Ok(())

@@ -91,7 +91,7 @@ impl<'a, T> Device<'a, T> {
         let (requests, present) = (self.session.submitted(), self.now());
         let snapshot = DeviceSnapshot {
             session,
-            bytes: self.path().keep().map_err(SimError::Output)?,
+            bytes: self.path().keep()?,
             cuts_s: self.cuts_s.clone(),
             present,
             journal_bytes: self.kept.store.as_ref().map(|store| store.journal_bytes()),
@@ -113,12 +113,12 @@ impl<'a, T> Device<'a, T> {
             return Err(self.snapshots.unknown("restore", name));
         };
         let DeviceSnapshot { present, requests, .. } = snapshot;
-        let restored = self.go_back_to(name, snapshot).map_err(SimError::Output);
+        let restored = self.go_back_to(name, snapshot);
         restored.inspect_err(|error| self.failure = Some(error.to_string()))?;
         Ok(json!({ "name": name, "at_s": present.as_s(), "requests": requests }))
     }
 
-    fn go_back_to(&mut self, name: &str, snapshot: DeviceSnapshot) -> Result<(), String> {
+    fn go_back_to(&mut self, name: &str, snapshot: DeviceSnapshot) -> Result<(), SimError> {
         let DeviceSnapshot { session, bytes, cuts_s, present, journal_bytes, requests } = snapshot;
         self.kept.store.as_mut().map_or(Ok(()), Store::begin_going_back)?;
         self.path().go_back_to(&bytes)?;
@@ -130,10 +130,10 @@ impl<'a, T> Device<'a, T> {
         self.session.go_back_to(session);
         self.present = present;
         self.cuts_s.clone_from(&cuts_s);
-        let session = self.session.keep()?;
+        let session = self.session.keep().map_err(SimError::Output)?;
         let again = DeviceSnapshot { session, bytes, cuts_s, present, journal_bytes, requests };
         self.snapshots.0.insert(name.into(), again);
-        self.commit().map_err(|error| error.to_string())
+        self.commit()
     }
 
     /// Lets go of a snapshot.

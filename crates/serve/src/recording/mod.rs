@@ -16,12 +16,14 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use pumice_config::SpecSource;
+use pumice_engine::SimError;
 use pumice_types::{HostRequest, RequestKind, Time};
 use serde::{Deserialize, Serialize};
 
 use self::journal::{DeviceEvent, ENTRY_BYTES};
 use crate::protocol::SECTOR;
 use crate::recording::operation::{ClientOperation, Place, request};
+use crate::store::file::in_file;
 
 /// Name and version of the format.
 const FORMAT: &str = "pumice.recording/1";
@@ -105,13 +107,13 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// A file that cannot be written, in one line.
-    pub fn create(path: &Path, header: &RecordingHeader) -> Result<RecordingWriter, String> {
+    pub fn create(path: &Path, header: &RecordingHeader) -> Result<RecordingWriter, SimError> {
         let begun = || -> io::Result<_> {
             let mut out = BufWriter::new(File::create(path)?);
             writeln!(out, "{FORMAT}\n{}", serde_json::to_string(header)?)?;
             zstd::stream::write::Encoder::new(out, LEVEL)
         };
-        let out = begun().map_err(|error| format!("{}: {error}", path.display()))?;
+        let out = begun().map_err(in_file(path))?;
         Ok(RecordingWriter { path: path.to_owned(), out })
     }
 
@@ -119,7 +121,7 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// A file that cannot be written, in one line.
-    pub fn add(&mut self, operation: &ClientOperation, at: Time) -> Result<(), String> {
+    pub fn add(&mut self, operation: &ClientOperation, at: Time) -> Result<(), SimError> {
         let place = Place { offset: 0, bytes: 0 };
         let (first, kind, place, fua, data) = match operation {
             ClientOperation::Read(place) => (REQUEST, RequestKind::Read, *place, false, &[][..]),
@@ -139,27 +141,26 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// A mark that is too long, or a file that cannot be written, in one line.
-    pub fn mark(&mut self, text: &str) -> Result<(), String> {
+    pub fn mark(&mut self, text: &str) -> Result<(), SimError> {
         if text.len() > MARK_MAX {
-            return Err(format!("a mark of {} bytes; allowed: up to {MARK_MAX}", text.len()));
+            return Err(SimError::Output(format!("a mark of {} bytes; allowed: up to {MARK_MAX}", text.len())));
         }
         self.write(&[&[MARK], &(text.len() as u16).to_le_bytes(), text.as_bytes()])
     }
 
-    fn write(&mut self, parts: &[&[u8]]) -> Result<(), String> {
+    fn write(&mut self, parts: &[&[u8]]) -> Result<(), SimError> {
         let written = parts.iter().try_for_each(|part| self.out.write_all(part));
-        written.map_err(|error| format!("{}: {error}", self.path.display()))
+        written.map_err(in_file(&self.path))
     }
 
     /// Ends the recording.
     ///
     /// # Errors
     /// A file that cannot be written, in one line.
-    pub fn finish(mut self) -> Result<(), String> {
+    pub fn finish(mut self) -> Result<(), SimError> {
         self.write(&[&[END]])?;
-        let failed = |error: io::Error| format!("{}: {error}", self.path.display());
-        let mut out = self.out.finish().map_err(failed)?;
-        out.flush().map_err(failed)
+        let mut out = self.out.finish().map_err(in_file(&self.path))?;
+        out.flush().map_err(in_file(&self.path))
     }
 }
 
@@ -177,7 +178,7 @@ impl RecordedSession {
     ///
     /// # Errors
     /// A file that is no recording, in one line.
-    pub fn header(path: &Path) -> Result<RecordingHeader, String> {
+    pub fn header(path: &Path) -> Result<RecordingHeader, SimError> {
         Ok(open(path)?.0)
     }
 
@@ -186,20 +187,19 @@ impl RecordedSession {
     /// # Errors
     /// A file that is no recording, not a whole one, or one with an entry that no client of its device can have made; in
     /// one line.
-    pub fn read(path: &Path) -> Result<RecordedSession, String> {
-        let refuse = |what: String| format!("{}: {what}", path.display());
+    pub fn read(path: &Path) -> Result<RecordedSession, SimError> {
         let (header, input) = open(path)?;
-        let file_bytes = input.get_ref().metadata().map_err(|error| refuse(error.to_string()))?.len();
-        let input = zstd::stream::read::Decoder::with_buffer(input).map_err(|error| refuse(error.to_string()))?;
+        let file_bytes = input.get_ref().metadata().map_err(in_file(path))?.len();
+        let input = zstd::stream::read::Decoder::with_buffer(input).map_err(in_file(path))?;
         let left = UNFOLDED_LEAST.saturating_add(file_bytes.saturating_mul(UNFOLDED_RATIO));
-        let mut reader = EntryReader { input: BufReader::new(input), left, capacity: header.capacity_bytes };
+        let mut reader = EntryReader { path, input: BufReader::new(input), left, capacity: header.capacity_bytes };
         let mut session = RecordedSession::default();
-        while session.read_next(&mut reader).map_err(refuse)? {}
+        while session.read_next(&mut reader)? {}
         Ok(session)
     }
 
     /// Reads the next entry; `false` at the end.
-    fn read_next(&mut self, reader: &mut EntryReader<impl Read>) -> Result<bool, String> {
+    fn read_next(&mut self, reader: &mut EntryReader<'_, impl Read>) -> Result<bool, SimError> {
         match reader.bytes::<1>()? {
             [MARK] => {
                 let mark = reader.mark()?;
@@ -219,7 +219,8 @@ impl RecordedSession {
 const DAMAGED: &str = "is damaged";
 
 /// The entries of a recording that is being read, and what they may take.
-struct EntryReader<R> {
+struct EntryReader<'a, R> {
+    path: &'a Path,
     input: R,
     /// Memory that they may still take, in bytes.
     left: u64,
@@ -227,27 +228,32 @@ struct EntryReader<R> {
     capacity: u64,
 }
 
-impl<R: Read> EntryReader<R> {
+impl<R: Read> EntryReader<'_, R> {
+    fn refusal(&self, what: &str) -> SimError {
+        in_file(self.path)(what)
+    }
+
     /// The next bytes.
-    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], String> {
+    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], SimError> {
         let mut bytes = [0; LENGTH];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), String> {
-        self.input.read_exact(bytes).map_err(|error| {
-            if error.kind() == io::ErrorKind::UnexpectedEof {
-                return "ends in the middle; the session that it is of did not end well".to_string();
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SimError> {
+        self.input.read_exact(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                self.refusal("ends in the middle; the session that it is of did not end well")
             }
-            format!("{DAMAGED}: {error}")
+            _ => self.refusal(&format!("{DAMAGED}: {error}")),
         })
     }
 
     /// Reads `bytes` bytes; memory is taken for `more` as well.
-    fn data(&mut self, bytes: usize, more: usize) -> Result<Vec<u8>, String> {
+    fn data(&mut self, bytes: usize, more: usize) -> Result<Vec<u8>, SimError> {
         self.left = self.left.checked_sub((bytes + more) as u64).ok_or_else(|| {
-            format!("unfolds to over {} MiB and {UNFOLDED_RATIO} times the size of its file", UNFOLDED_LEAST >> 20)
+            let most = UNFOLDED_LEAST >> 20;
+            self.refusal(&format!("unfolds to over {most} MiB and {UNFOLDED_RATIO} times the size of its file"))
         })?;
         let mut data = vec![0; bytes];
         self.fill(&mut data)?;
@@ -255,16 +261,16 @@ impl<R: Read> EntryReader<R> {
     }
 
     /// The nth operation, whose entry begins with the byte `first`: one that a client of the device can have asked for.
-    fn operation(&mut self, first: u8, nth: usize) -> Result<ClientOperation, String> {
+    fn operation(&mut self, first: u8, nth: usize) -> Result<ClientOperation, SimError> {
         let entry = self.bytes::<ENTRY_BYTES>()?;
-        let Some(DeviceEvent::Request(asked)) = journal::decode(&entry) else { return Err(DAMAGED.into()) };
+        let Some(DeviceEvent::Request(asked)) = journal::decode(&entry) else { return Err(self.refusal(DAMAGED)) };
         let (place, fua) = (Place { offset: asked.offset_bytes, bytes: asked.bytes }, asked.fua);
         let is_flush = asked.kind == RequestKind::Flush;
         if place.offset.checked_add(place.bytes.into()).is_none_or(|end| end > self.capacity) {
-            return Err(format!("request {nth} lies beyond its device"));
+            return Err(self.refusal(&format!("request {nth} lies beyond its device")));
         }
         if is_flush != (place.bytes == 0) || !(place.offset | u64::from(place.bytes)).is_multiple_of(SECTOR.into()) {
-            return Err(format!("request {nth} is not of whole sectors"));
+            return Err(self.refusal(&format!("request {nth} is not of whole sectors")));
         }
         let is_write = (first, asked.kind) == (REQUEST, RequestKind::Write);
         let data = self.data(if is_write { place.bytes as usize } else { 0 }, size_of::<ClientOperation>())?;
@@ -275,25 +281,24 @@ impl<R: Read> EntryReader<R> {
             (REQUEST, RequestKind::Trim) => ClientOperation::Trim { place, fua },
             (ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: false, fua },
             (STORED_ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: true, fua },
-            _ => return Err(DAMAGED.into()),
+            _ => return Err(self.refusal(DAMAGED)),
         })
     }
 
-    fn mark(&mut self) -> Result<String, String> {
+    fn mark(&mut self) -> Result<String, SimError> {
         let length = usize::from(u16::from_le_bytes(self.bytes()?));
         if length > MARK_MAX {
-            return Err(DAMAGED.into());
+            return Err(self.refusal(DAMAGED));
         }
         let text = self.data(length, size_of::<(usize, String)>())?;
-        String::from_utf8(text).map_err(|_| DAMAGED.into())
+        String::from_utf8(text).map_err(|_| self.refusal(DAMAGED))
     }
 }
 
 /// The header of a recording, and its file behind it.
-fn open(path: &Path) -> Result<(RecordingHeader, BufReader<File>), String> {
-    let refuse = |what: &str| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| refuse(&error.to_string()))?;
-    let none = || refuse(&format!("is no recording of a session; allowed: a file of format {FORMAT}"));
+fn open(path: &Path) -> Result<(RecordingHeader, BufReader<File>), SimError> {
+    let file = File::open(path).map_err(in_file(path))?;
+    let none = || in_file(path)(format!("is no recording of a session; allowed: a file of format {FORMAT}"));
     let mut input = BufReader::new(file);
     let line = |input: &mut BufReader<File>| {
         let mut text = Vec::new();
@@ -304,9 +309,9 @@ fn open(path: &Path) -> Result<(RecordingHeader, BufReader<File>), String> {
         return Err(none());
     }
     let header = serde_json::from_str::<RecordingHeader>(&line(&mut input)?);
-    let header = header.map_err(|error| refuse(&format!("its header is damaged: {error}")))?;
+    let header = header.map_err(|error| in_file(path)(format!("its header is damaged: {error}")))?;
     if header.spec.origins.len() > header.spec.sets.len() {
-        return Err(refuse("its header is damaged: more origins than keys that are set"));
+        return Err(in_file(path)("its header is damaged: more origins than keys that are set"));
     }
     Ok((header, input))
 }
@@ -340,13 +345,13 @@ mod tests {
         }
         out.finish().expect("ends");
         let read = RecordedSession::read(&path).expect("reads");
-        assert_eq!(RecordedSession::header(&path), Ok(header));
+        assert_eq!(RecordedSession::header(&path).expect("a header"), header);
         assert_eq!(read.operations, asked);
         assert_eq!(read.marks, [(3, "row 1".to_string())]);
         let whole = std::fs::read(&path).expect("is there");
         for length in [0, 10, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).expect("is cut short");
-            let text = RecordedSession::read(&path).map(|_| ()).expect_err("in part");
+            let text = RecordedSession::read(&path).map(|_| ()).expect_err("in part").to_string();
             assert!(
                 ["is no recording", "header is damaged"].iter().any(|said| text.contains(said))
                     || text.contains("ends in the middle"),

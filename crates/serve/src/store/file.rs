@@ -1,11 +1,18 @@
 //! The file of a store, and everything that is done to it.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use pumice_engine::SimError;
 use rustix::fs::{FlockOperation, flock};
+
+/// An error of a file, with the file's name.
+pub fn in_file<E: Display>(path: &Path) -> impl Fn(E) -> SimError + '_ {
+    move |error| SimError::Output(format!("{}: {error}", path.display()))
+}
 
 /// A change of a file, as tests see it.
 #[cfg(test)]

@@ -21,12 +21,13 @@ pub(crate) mod pages;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use pumice_engine::SimError;
 use pumice_types::{Geometry, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::recording::journal::{self, DeviceEvent};
-use crate::store::file::StoreFile;
-use crate::store::pages::{HEADER_BYTES, SLOTS, StoredPages, in_file};
+use crate::store::file::{StoreFile, in_file};
+use crate::store::pages::{HEADER_BYTES, SLOTS, StoredPages};
 
 /// Entries of the journal are written when they take so many bytes, or by a commit.
 const WRITTEN_TOGETHER: usize = 1 << 20;
@@ -82,7 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that is no store, that holds a device of another spec, or that was going back to a snapshot; in one line.
-    pub fn open(path: &Path, config_sha256: &str, scale: f64, geometry: &Geometry) -> Result<Store, String> {
+    pub fn open(path: &Path, config_sha256: &str, scale: f64, geometry: &Geometry) -> Result<Store, SimError> {
         let wanted = StoreHeader {
             format: FORMAT.into(),
             config_sha256: config_sha256.into(),
@@ -93,7 +94,7 @@ impl Store {
             last_end: LastEnd::Well,
         };
         let opened = StoreFile::open(path).map_err(in_file(path))?;
-        let file = opened.ok_or_else(|| format!("{}: another process uses it", path.display()))?;
+        let file = opened.ok_or_else(|| in_file(path)("another process uses it"))?;
         let is_new = file.length().map_err(in_file(path))? == 0;
         let header = if is_new { wanted } else { wanted.found_in(&file, path)? };
         let journal_bytes = header.journal_bytes;
@@ -143,11 +144,11 @@ impl Store {
     ///
     /// # Errors
     /// The file's, or what `each` says; in one line.
-    pub fn replay(&mut self, mut each: impl FnMut(&DeviceEvent) -> Result<(), String>) -> Result<Vec<u8>, String> {
+    pub fn replay(&mut self, mut each: impl FnMut(&DeviceEvent) -> Result<(), SimError>) -> Result<Vec<u8>, SimError> {
         let journal = self.file.reader_at(self.header.journal_at()).map_err(in_file(&self.path))?;
         let mut input = BufReader::with_capacity(1 << 16, journal);
         let (mut left, mut ram) = (self.header.journal_bytes, Vec::new());
-        let damaged = || format!("{}: its journal is damaged", self.path.display());
+        let damaged = || in_file(&self.path)("its journal is damaged");
         while left > 0 {
             let event = journal::read_next(&mut input).map_err(in_file(&self.path))?.ok_or_else(damaged)?;
             each(&event)?;
@@ -167,13 +168,13 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn add(&mut self, event: &DeviceEvent) -> Result<(), String> {
+    pub fn add(&mut self, event: &DeviceEvent) -> Result<(), SimError> {
         self.is_changed |= event.changes_device();
         self.pending.extend(journal::encode(event));
         if self.pending.len() >= WRITTEN_TOGETHER { self.write_pending() } else { Ok(()) }
     }
 
-    fn write_pending(&mut self) -> Result<(), String> {
+    fn write_pending(&mut self) -> Result<(), SimError> {
         let at = self.header.journal_at() + self.journal_bytes;
         self.file.write(&self.pending, at).map_err(in_file(&self.path))?;
         self.journal_bytes += self.pending.len() as u64;
@@ -190,11 +191,11 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn commit(&mut self, at: Time, ram: &[u8]) -> Result<(), String> {
+    pub fn commit(&mut self, at: Time, ram: &[u8]) -> Result<(), SimError> {
         self.commit_as(LastEnd::BrokenOff, at, ram)
     }
 
-    fn commit_as(&mut self, end: LastEnd, at: Time, ram: &[u8]) -> Result<(), String> {
+    fn commit_as(&mut self, end: LastEnd, at: Time, ram: &[u8]) -> Result<(), SimError> {
         let before = self.header.journal_at() + self.header.journal_bytes;
         self.pending.extend(journal::encode(&DeviceEvent::Commit(at, ram.len() as u64)));
         self.pending.extend_from_slice(ram);
@@ -218,7 +219,7 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn begin_going_back(&mut self) -> Result<(), String> {
+    pub fn begin_going_back(&mut self) -> Result<(), SimError> {
         self.header.last_end = LastEnd::GoingBack;
         self.write_header().map_err(in_file(&self.path))
     }
@@ -227,7 +228,7 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn go_back_to(&mut self, journal_bytes: u64) -> Result<(), String> {
+    pub fn go_back_to(&mut self, journal_bytes: u64) -> Result<(), SimError> {
         self.write_pending()?;
         (self.journal_bytes, self.ram_bytes, self.is_changed) = (journal_bytes, 0, true);
         self.file.set_length(self.header.journal_at() + journal_bytes).map_err(in_file(&self.path))
@@ -238,7 +239,7 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn close(mut self, at: Time) -> Result<bool, String> {
+    pub fn close(mut self, at: Time) -> Result<bool, SimError> {
         if self.is_changed || self.has_broken_off() {
             return self.commit_as(LastEnd::Well, at, &[]).map(|()| true);
         }
@@ -257,8 +258,8 @@ impl StoreHeader {
     }
 
     /// The header of a file, which must be that of a device of this spec.
-    fn found_in(&self, file: &StoreFile, path: &Path) -> Result<StoreHeader, String> {
-        let refuse = |what: String| Err(format!("{}: {what}", path.display()));
+    fn found_in(&self, file: &StoreFile, path: &Path) -> Result<StoreHeader, SimError> {
+        let refuse = |what: String| Err(in_file(path)(what));
         let mut bytes = Vec::new();
         let start = file.reader_at(0).map_err(in_file(path))?;
         start.take(HEADER_BYTES).read_to_end(&mut bytes).map_err(in_file(path))?;

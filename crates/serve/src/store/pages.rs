@@ -4,11 +4,11 @@
 //! the next commit, whatever becomes of the page meanwhile. New bytes go to the other one. Which slot is which is a
 //! function of the commands and commits that came, so it is written down nowhere: a replay finds it again.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::store::file::StoreFile;
+use crate::store::file::{StoreFile, in_file};
+use pumice_engine::SimError;
 
 /// Bytes in front of the first page.
 pub const HEADER_BYTES: u64 = 4096;
@@ -18,11 +18,6 @@ pub const SLOTS: u64 = 2;
 
 /// Slots that nobody needs become holes when they are one for so many pages. Chosen: an eighth more room, seldom.
 const LEFT_SHARE: u64 = 8;
-
-/// An error of a file, with the file's name.
-pub fn in_file(path: &Path) -> impl Fn(io::Error) -> String + '_ {
-    move |error| format!("{}: {error}", path.display())
-}
 
 /// Where the bytes of a page are.
 #[derive(Clone, Copy, Default)]
@@ -93,7 +88,7 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn read(&self, page: u64, from: usize, out: &mut [u8]) -> Result<(), String> {
+    pub fn read(&self, page: u64, from: usize, out: &mut [u8]) -> Result<(), SimError> {
         let Some(slot) = self.slots[page as usize].now else {
             out.fill(0);
             return Ok(());
@@ -105,7 +100,7 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn bytes(&self, page: u64) -> Result<Option<Arc<[u8]>>, String> {
+    pub fn bytes(&self, page: u64) -> Result<Option<Arc<[u8]>>, SimError> {
         let mut bytes = vec![0; self.page_bytes as usize];
         self.read(page, 0, &mut bytes)?;
         Ok(bytes.iter().any(|&byte| byte != 0).then(|| bytes.into()))
@@ -115,7 +110,7 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn write(&mut self, page: u64, bytes: Option<&[u8]>) -> Result<(), String> {
+    pub fn write(&mut self, page: u64, bytes: Option<&[u8]>) -> Result<(), SimError> {
         let slot = self.slots[page as usize].free();
         match bytes {
             Some(bytes) => self.file.write(bytes, self.at(page, slot)).map_err(in_file(&self.path))?,
@@ -126,7 +121,7 @@ impl StoredPages {
     }
 
     /// Lets a slot read as zeroes, whatever a session has left there that broke off.
-    fn make_zeroes(&self, page: u64, slot: bool) -> Result<(), String> {
+    fn make_zeroes(&self, page: u64, slot: bool) -> Result<(), SimError> {
         let mut found = vec![0; self.page_bytes as usize];
         self.file.read(&mut found, self.at(page, slot)).map_err(in_file(&self.path))?;
         if found.iter().any(|&byte| byte != 0) { self.clear(page, 1, slot) } else { Ok(()) }
@@ -157,7 +152,7 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn commit(&mut self, is_end: bool) -> Result<(), String> {
+    pub fn commit(&mut self, is_end: bool) -> Result<(), SimError> {
         self.retrace_commit();
         if self.left > self.slots.len() as u64 / LEFT_SHARE || is_end {
             self.left = 0;
@@ -168,7 +163,7 @@ impl StoredPages {
     }
 
     /// Makes one slot of every page a hole that does not need it.
-    fn release(&mut self, slot: bool) -> Result<(), String> {
+    fn release(&mut self, slot: bool) -> Result<(), SimError> {
         let idle = |slots: &PageSlots| slots.is_filled[usize::from(slot)] && slots.now != Some(slot);
         let mut first = 0;
         while first < self.slots.len() {
@@ -183,7 +178,7 @@ impl StoredPages {
     }
 
     /// Makes slots of consecutive pages a hole.
-    fn clear(&self, first: u64, pages: u64, slot: bool) -> Result<(), String> {
+    fn clear(&self, first: u64, pages: u64, slot: bool) -> Result<(), SimError> {
         if self.file.punch(self.at(first, slot), pages * self.page_bytes) {
             return Ok(());
         }
@@ -197,7 +192,7 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn copied(&self) -> Result<StoredPages, String> {
+    pub fn copied(&self) -> Result<StoredPages, SimError> {
         let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
         let file = StoreFile::unnamed_in(folder).map_err(in_file(folder))?;
         file.set_length(self.at(0, true) + self.slots.len() as u64 * self.page_bytes).map_err(in_file(folder))?;
@@ -217,14 +212,14 @@ impl StoredPages {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn go_back_to(&mut self, copied: &StoredPages) -> Result<(), String> {
+    pub fn go_back_to(&mut self, copied: &StoredPages) -> Result<(), SimError> {
         let pages = self.slots.len() as u64;
         [false, true].into_iter().try_for_each(|slot| self.clear(0, pages, slot))?;
         self.take(copied)
     }
 
     /// Takes the pages of another file over holes, and leaves holes where it has nothing but zeroes.
-    fn take(&mut self, other: &StoredPages) -> Result<(), String> {
+    fn take(&mut self, other: &StoredPages) -> Result<(), SimError> {
         self.slots.clone_from(&other.slots);
         self.changed.clone_from(&other.changed);
         let mut bytes = vec![0; self.page_bytes as usize];

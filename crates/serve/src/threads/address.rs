@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use pumice_engine::SimError;
+use pumice_types::{SpecError, refuse};
+
 /// Where clients connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -19,20 +22,20 @@ pub enum Address {
 }
 
 impl FromStr for Address {
-    type Err = String;
+    type Err = SpecError;
 
-    fn from_str(text: &str) -> Result<Address, String> {
+    fn from_str(text: &str) -> Result<Address, SpecError> {
         let allowed = "allowed: unix:PATH or tcp:127.0.0.1:PORT";
         match text.split_once(':') {
             Some(("unix", path)) if !path.is_empty() => Ok(Address::Unix(path.into())),
             Some(("tcp", rest)) => match rest.split_once(':').map(|(host, port)| (host, port.parse())) {
                 Some(("127.0.0.1" | "localhost", Ok(port))) => Ok(Address::Tcp(port)),
                 Some((host, Ok(_))) => {
-                    Err(format!("{text}: {host} is not this machine; clients are not asked who they are; {allowed}"))
+                    Err(refuse!("{text}: {host} is not this machine; clients are not asked who they are; {allowed}"))
                 }
-                _ => Err(format!("{text} is no address; {allowed}")),
+                _ => Err(refuse!("{text} is no address; {allowed}")),
             },
-            _ => Err(format!("{text} is no address; {allowed}")),
+            _ => Err(refuse!("{text} is no address; {allowed}")),
         }
     }
 }
@@ -75,8 +78,8 @@ impl Listener {
     ///
     /// # Errors
     /// An address that is in use or cannot be used, in one line.
-    pub fn bind(address: &Address) -> Result<Listener, String> {
-        let refused = |error: io::Error| format!("{address}: {error}");
+    pub fn bind(address: &Address) -> Result<Listener, SimError> {
+        let refused = |error: io::Error| SimError::Output(format!("{address}: {error}"));
         match address {
             Address::Unix(path) => {
                 let is_socket = path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
@@ -224,7 +227,7 @@ mod tests {
         let address = Address::Unix(path.clone());
         // A socket in use that takes no streams: it cannot be connected to, and is not refused.
         let used = UnixDatagram::bind(&path).expect("a socket");
-        let text = Listener::bind(&address).err().expect("in use");
+        let text = Listener::bind(&address).err().expect("in use").to_string();
         assert!(text.contains("in use") && !text.contains('\n'), "{text}");
         let client = UnixDatagram::unbound().expect("a socket");
         client.send_to(b"still here", &path).expect("its file is there");
@@ -243,7 +246,7 @@ mod tests {
         assert_eq!(Address::Unix("/tmp/a b".into()).uri(), "nbd+unix:///?socket=/tmp/a%20b");
         for wrong in ["", "unix:", "tcp:10809", "tcp:127.0.0.1:99999", "tcp:0.0.0.0:1", "/tmp/a"] {
             let text = wrong.parse::<Address>().expect_err(wrong);
-            assert!(text.contains("allowed: unix:PATH or tcp:127.0.0.1:PORT"), "{text}");
+            assert!(text.0.contains("allowed: unix:PATH or tcp:127.0.0.1:PORT"), "{text}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use pumice_engine::SimError;
 use pumice_types::{Time, choice};
 use serde_json::{Value, json};
 
@@ -69,8 +70,9 @@ impl Lateness {
     ///
     /// # Errors
     /// None in practice: its bounds are constants.
-    pub fn new() -> Result<Lateness, String> {
-        let late = Histogram::new_with_bounds(1, LATENESS_MAX, 3).map_err(|error| error.to_string())?;
+    pub fn new() -> Result<Lateness, SimError> {
+        let late =
+            Histogram::new_with_bounds(1, LATENESS_MAX, 3).map_err(|error| SimError::Output(error.to_string()))?;
         Ok(Lateness { late, latency: 0 })
     }
 

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::threads::address::{Address, Socket};
+use pumice_engine::SimError;
+use pumice_types::{SpecError, refuse};
 
 /// Longest question, in bytes.
 const QUESTION_MAX: u64 = 1 << 16;
@@ -69,9 +71,9 @@ impl ControlRequest {
     ///
     /// # Errors
     /// What was found and what is allowed, in one line.
-    pub fn parse(line: &str) -> Result<ControlRequest, String> {
+    pub fn parse(line: &str) -> Result<ControlRequest, SpecError> {
         serde_json::from_str(line)
-            .map_err(|error| format!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
+            .map_err(|error| refuse!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
     }
 
     /// Whether the device may be at it for minutes.
@@ -94,10 +96,10 @@ impl ControlRequest {
 ///
 /// # Errors
 /// Refuses an address that is a port, in one line.
-pub fn check_address(address: &Address) -> Result<(), String> {
+pub fn check_address(address: &Address) -> Result<(), SpecError> {
     match address {
         Address::Unix(_) => Ok(()),
-        Address::Tcp(_) => Err(format!(
+        Address::Tcp(_) => Err(refuse!(
             "--control {address}: web pages and other users could send orders to a port; allowed: unix:PATH"
         )),
     }
@@ -130,7 +132,7 @@ pub fn ask(address: &Address, question: &str) -> io::Result<String> {
 ///
 /// # Errors
 /// The connection broke.
-pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value, String>) -> io::Result<()> {
+pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value, SimError>) -> io::Result<()> {
     let mut out = socket.another()?;
     let mut input = BufReader::new(socket);
     loop {
@@ -140,11 +142,11 @@ pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value,
             return Ok(());
         }
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < QUESTION_MAX;
-        let text = std::str::from_utf8(&line).map_err(|_| "no UTF-8; allowed: JSON".to_string());
-        let text = text.and_then(|text| if is_whole { Ok(text) } else { Err("longer than 64 KiB".to_string()) });
-        let reply = match text.and_then(ControlRequest::parse).and_then(answer) {
+        let text = std::str::from_utf8(&line).map_err(|_| SpecError::from("no UTF-8; allowed: JSON"));
+        let text = text.and_then(|text| if is_whole { Ok(text) } else { Err("longer than 64 KiB".into()) });
+        let reply = match text.and_then(ControlRequest::parse).map_err(SimError::from).and_then(answer) {
             Ok(answer) => json!({ "ok": true, "answer": answer }),
-            Err(error) => json!({ "ok": false, "error": error }),
+            Err(error) => json!({ "ok": false, "error": error.to_string() }),
         };
         out.write_all(format!("{reply}\n").as_bytes())?;
         if !is_whole {
@@ -163,8 +165,8 @@ mod tests {
         for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
             let text = ControlRequest::parse(wrong).expect_err(wrong);
             assert!(
-                text.contains("one of status, result, cut, fault, age, snapshot, restore, forget, mark, stop")
-                    && !text.contains('\n'),
+                text.0.contains("one of status, result, cut, fault, age, snapshot, restore, forget, mark, stop")
+                    && !text.0.contains('\n'),
                 "{text}"
             );
         }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use pumice_config::{Config, SpecError};
+use pumice_config::Config;
 use pumice_engine::SimError;
 use serde_json::{Value, json};
 
@@ -117,12 +117,12 @@ impl Server {
     /// `goes_on` says no.
     pub fn start_while(options: &ServeOptions, goes_on: &mut dyn FnMut() -> bool) -> Result<Server, SimError> {
         let config = served_config(&options.source, options.record.as_deref())?;
-        options.control.as_ref().map_or(Ok(()), control::check_address).map_err(SpecError)?;
-        let listener = Listener::bind(&options.listen).map_err(SimError::Output)?;
-        let control = options.control.as_ref().map(Listener::bind).transpose().map_err(SimError::Output)?;
+        options.control.as_ref().map_or(Ok(()), control::check_address)?;
+        let listener = Listener::bind(&options.listen)?;
+        let control = options.control.as_ref().map(Listener::bind).transpose()?;
         let (messages, asked) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
-        let told = Arc::new(ThreadTold::new(options.clock).map_err(SimError::Output)?);
+        let told = Arc::new(ThreadTold::new(options.clock)?);
         let work = DeviceWork::new(options, config.clone(), Arc::clone(&told))?;
         let device = spawn("pumice-device", move || work.run(&asked, &ready))?;
         let Some(facts) = wait_until_ready(&is_ready, &told, goes_on) else {
@@ -181,7 +181,7 @@ impl Server {
     ///
     /// # Errors
     /// Why there is no answer, in one line.
-    pub fn answer(&self, request: &ControlRequest) -> Result<Value, String> {
+    pub fn answer(&self, request: &ControlRequest) -> Result<Value, SimError> {
         self.shared.answer(request)
     }
 
@@ -246,7 +246,7 @@ impl ServerShared {
     }
 
     /// Answers what a control client may ask.
-    fn answer(&self, request: &ControlRequest) -> Result<Value, String> {
+    fn answer(&self, request: &ControlRequest) -> Result<Value, SimError> {
         let question = match request {
             ControlRequest::Status {} => return self.status(),
             ControlRequest::Stop {} => {
@@ -263,15 +263,15 @@ impl ServerShared {
             ControlRequest::Mark { text } => DeviceQuestion::Mark(text.clone()),
         };
         let parts_clients = question.parts_clients();
-        let answer = self.ask(question).map_err(|error| error.to_string())?;
+        let answer = self.ask(question)?;
         if parts_clients {
             self.part_with_clients();
         }
         Ok(answer)
     }
 
-    fn status(&self) -> Result<Value, String> {
-        let mut status = self.ask(DeviceQuestion::Progress).map_err(|error| error.to_string())?;
+    fn status(&self) -> Result<Value, SimError> {
+        let mut status = self.ask(DeviceQuestion::Progress)?;
         let (open, taken) = {
             let connections = self.lock();
             (connections.open.len(), connections.taken)

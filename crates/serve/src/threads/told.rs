@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::threads::clock::{Lateness, ServeClock};
+use pumice_engine::SimError;
 
 /// What the device's thread tells the others, and they it.
 pub struct ThreadTold {
@@ -22,7 +23,7 @@ impl ThreadTold {
     ///
     /// # Errors
     /// None in practice; see [`Lateness::new`].
-    pub fn new(clock: ServeClock) -> Result<ThreadTold, String> {
+    pub fn new(clock: ServeClock) -> Result<ThreadTold, SimError> {
         let lateness = match clock {
             ServeClock::Virtual => None,
             ServeClock::Real => Some(Mutex::new(Lateness::new()?)),

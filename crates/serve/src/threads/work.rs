@@ -108,14 +108,14 @@ impl DeviceWork {
         let open = |path: &PathBuf| {
             // A record has its name in the configuration; which device it is does not depend on it.
             let digest = served_config(source, None)?.digest();
-            Store::open(path, &digest, scale, &config.device_geometry(scale)?).map_err(SimError::Output)
+            Store::open(path, &digest, scale, &config.device_geometry(scale)?)
         };
         let store = store.as_ref().map(open).transpose()?;
         let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
         let begin = |path: &PathBuf| {
             let bytes = config.user_bytes(scale)?;
             let header = RecordingHeader { capacity_bytes: bytes, spec: RecordedSpec::of(source) };
-            RecordingWriter::create(path, &header).map_err(SimError::Output)
+            RecordingWriter::create(path, &header)
         };
         let recording = recording.as_ref().map(begin).transpose()?;
         let circumstances = Circumstances {

@@ -24,7 +24,7 @@ fn start(name: &str, sets: Sets) -> (Server, PathBuf) {
 }
 
 fn age(server: &Server, pec: u32, writes: f64) -> Result<Value, String> {
-    server.answer(&ControlRequest::Age { pec, writes })
+    server.answer(&ControlRequest::Age { pec, writes }).map_err(|error| error.to_string())
 }
 
 /// Random writes of sectors, with flushes and trims; what the device then holds.

@@ -588,8 +588,8 @@ fn s115_a_block_whose_erase_fails_by_order_is_used_no_more_and_its_store_remembe
     for block in 0..8 {
         assert_eq!(fault(&server, block).expect("a fault")["block"], block);
     }
-    assert!(fault(&server, 3).expect_err("twice").contains("its next erase fails already"));
-    assert!(fault(&server, 256).expect_err("beyond the end").contains("allowed: 0 to 255"));
+    assert!(fault(&server, 3).expect_err("twice").to_string().contains("its next erase fails already"));
+    assert!(fault(&server, 256).expect_err("beyond the end").to_string().contains("allowed: 0 to 255"));
     drop(client);
     server.stop().expect("ends");
     // The order outlasts the session. Every block is erased at some time, and these once more at the most.
@@ -613,7 +613,7 @@ fn s116_a_fault_is_refused_where_nothing_would_remember_it_or_retire_its_block()
     let unit = ("partial_erase.unit", "none");
     let refusal = |sets: &[(&str, &str)]| {
         let (server, _) = start("fault-refused", sets);
-        let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused");
+        let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused").to_string();
         server.stop().expect("ends");
         text
     };
@@ -630,7 +630,7 @@ fn s116_a_fault_is_refused_where_nothing_would_remember_it_or_retire_its_block()
     let mut options = ServeOptions::new(source("tiny", &sets), Address::Unix(temporary("fault-recorded")));
     options.record = Some(record.clone());
     let server = Server::start(&options).expect("starts");
-    let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused");
+    let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused").to_string();
     assert!(text.contains("--record"), "{text}");
     server.stop().expect("ends");
     std::fs::remove_file(record).expect("was written");
@@ -639,7 +639,7 @@ fn s116_a_fault_is_refused_where_nothing_would_remember_it_or_retire_its_block()
 #[test]
 fn s121_a_device_that_cannot_recover_keeps_its_power() {
     let (server, path) = start("steady-power", &[("ftl.kind", "fast")]);
-    let text = server.answer(&ControlRequest::Cut {}).expect_err("no recovery");
+    let text = server.answer(&ControlRequest::Cut {}).expect_err("no recovery").to_string();
     assert!(text.contains("ftl.recovery = \"scan\""), "{text}");
     Client::simple(&path).expect("connects").write(0, &[1; 512]).expect("goes on");
     server.stop().expect("ends");

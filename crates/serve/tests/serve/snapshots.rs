@@ -201,7 +201,7 @@ fn s153_clients_lose_their_connections_when_the_device_goes_back_and_not_when_it
 #[test]
 fn s154_what_cannot_be_kept_or_is_not_there_is_refused_in_one_line() {
     let refusal = |server: &Server, request: &ControlRequest, expected: &str| {
-        let text = server.answer(request).expect_err("refused");
+        let text = server.answer(request).expect_err("refused").to_string();
         assert!(text.contains(expected) && !text.contains('\n'), "{request:?}: {text}");
     };
     let (server, _, _) = start("refused", &[PAGE], false);
@@ -242,7 +242,7 @@ fn s155_a_drive_whose_power_cut_was_its_last_lives_again_where_it_was_kept() {
     let died = (0..100).any(|_| ask(&server, &ControlRequest::Cut {})["is_dead"] == true);
     assert!(died, "one cut in four is the last");
     assert!(Client::simple(&path).expect("connects").read(0, 512).is_err());
-    let text = server.answer(&ControlRequest::Age { pec: 0, writes: 1.0 }).expect_err("is dead");
+    let text = server.answer(&ControlRequest::Age { pec: 0, writes: 1.0 }).expect_err("is dead").to_string();
     assert!(text.contains("answers nothing any more"), "{text}");
     ask(&server, &restore("alive"));
     assert!(contents(&path) == alive);

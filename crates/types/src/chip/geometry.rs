@@ -5,7 +5,10 @@ use std::fmt::Display;
 use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, float, int};
 use crate::refusal::{needs, quoted};
 use crate::write_sequence::SUB_BLOCKS_MAX;
-use crate::{BlockShape, Geometry, PageAddress, PageTypeOrder, PartialEraseUnit, ProgramOrder, WriteSequence, keys};
+use crate::{
+    BlockShape, Geometry, PageAddress, PageTypeOrder, PartialEraseUnit, ProgramOrder, SpecError, WriteSequence, keys,
+    refuse,
+};
 
 use super::ChipKeys;
 
@@ -77,7 +80,7 @@ impl GeometryKeys {
     ///
     /// # Errors
     /// A scale that halving cannot reach, with the nearest one that it can.
-    pub fn scaled(&self, scale: f64) -> Result<Geometry, String> {
+    pub fn scaled(&self, scale: f64) -> Result<Geometry, SpecError> {
         let mut geometry = Geometry {
             channels: self.channels,
             chips_per_channel: self.chips_per_channel,
@@ -96,7 +99,7 @@ impl GeometryKeys {
             let Some(factor) = next.into_iter().find(|factor| **factor % 2 == 0) else {
                 let distance = |x: &f64| (x - scale).abs();
                 let nearest = legal.into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(1.0);
-                return Err(format!(
+                return Err(refuse!(
                     "scale {scale} does not give a whole device by halving dies, then chips, then channels; nearest legal scale: {nearest}"
                 ));
             };
@@ -121,10 +124,10 @@ impl GeometryKeys {
     ///
     /// # Errors
     /// The first impossibility, with what would be possible.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SpecError> {
         if !self.page_bytes.is_multiple_of(512) {
             let (found, below) = (self.page_bytes, self.page_bytes / 512 * 512);
-            return Err(format!(
+            return Err(refuse!(
                 "geometry.page_bytes = {found} is not a multiple of 512; the nearest are {below} and {}",
                 below + 512
             ));
@@ -133,35 +136,39 @@ impl GeometryKeys {
             [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die, self.blocks_per_plane];
         let pages = factors.iter().fold(u128::from(self.pages_per_block), |n, &factor| n * u128::from(factor));
         if pages > PAGES_MAX {
-            return Err(format!(
+            return Err(refuse!(
                 "geometry gives {pages} pages; at most {PAGES_MAX} can be addressed: use fewer or larger pages"
             ));
         }
         self.check_size()?;
         if self.bad_blocks_per_plane >= self.blocks_per_plane {
-            return Err(format!(
+            return Err(refuse!(
                 "geometry.bad_blocks_per_plane = {} leaves no good block of {} in a plane",
-                self.bad_blocks_per_plane, self.blocks_per_plane
+                self.bad_blocks_per_plane,
+                self.blocks_per_plane
             ));
         }
         self.check_block_shape()
     }
 
     /// Refuses a device whose dies and blocks alone would fill a machine's memory.
-    fn check_size(&self) -> Result<(), String> {
+    fn check_size(&self) -> Result<(), SpecError> {
         let product = |factors: &[u32]| factors.iter().map(|&factor| u64::from(factor)).product::<u64>();
         let dies = product(&[self.channels, self.chips_per_channel, self.dies_per_chip]);
         if dies > DIES_MAX {
-            return Err(format!(
+            return Err(refuse!(
                 "geometry.channels = {} x chips_per_channel = {} x dies_per_chip = {} gives {dies} dies; allowed: at most {DIES_MAX}",
-                self.channels, self.chips_per_channel, self.dies_per_chip
+                self.channels,
+                self.chips_per_channel,
+                self.dies_per_chip
             ));
         }
         let blocks = dies * product(&[self.planes_per_die, self.blocks_per_plane]);
         if blocks > BLOCKS_MAX {
-            return Err(format!(
+            return Err(refuse!(
                 "geometry.planes_per_die = {} x blocks_per_plane = {} on {dies} dies gives {blocks} blocks; allowed: at most {BLOCKS_MAX}",
-                self.planes_per_die, self.blocks_per_plane
+                self.planes_per_die,
+                self.blocks_per_plane
             ));
         }
         Ok(())
@@ -171,22 +178,22 @@ impl GeometryKeys {
     ///
     /// # Errors
     /// What `wanted` needs, with the reason.
-    pub fn check_partial_blocks(&self, wanted: impl Display) -> Result<(), String> {
+    pub fn check_partial_blocks(&self, wanted: impl Display) -> Result<(), SpecError> {
         match self.write_sequence {
             WriteSequence::Lfws => Ok(()),
-            WriteSequence::Sfws => Err(format!(
+            WriteSequence::Sfws => Err(refuse!(
                 "{wanted} needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is a range of layers, \
                  and sub-block first neighbouring pages do not lie in neighbouring layers"
             )),
         }
     }
 
-    fn check_block_shape(&self) -> Result<(), String> {
+    fn check_block_shape(&self) -> Result<(), SpecError> {
         let (layers, sub_blocks) = match (self.layers, self.sub_blocks) {
             (Some(layers), Some(sub_blocks)) => (u32::from(layers), u32::from(sub_blocks)),
             (None, None) if self.write_sequence == WriteSequence::Lfws => return Ok(()),
             (None, None) => {
-                return Err(format!(
+                return Err(refuse!(
                     "geometry.write_sequence = \"{}\" needs geometry.layers and geometry.sub_blocks",
                     self.write_sequence
                 ));
@@ -196,10 +203,11 @@ impl GeometryKeys {
         };
         let pages = layers * sub_blocks * u32::from(self.bits_per_cell);
         if pages != u32::from(self.pages_per_block) {
-            return Err(format!(
+            return Err(refuse!(
                 "geometry.pages_per_block = {}, but layers {layers} x sub_blocks {sub_blocks} x bits_per_cell {} = {pages}; \
                  every page is one bit of the cells of one layer in one sub-block",
-                self.pages_per_block, self.bits_per_cell
+                self.pages_per_block,
+                self.bits_per_cell
             ));
         }
         Ok(())
@@ -208,7 +216,7 @@ impl GeometryKeys {
 
 impl ChipKeys {
     /// Refuses an order of page types in blocks of which parts are told apart: it goes across the parts.
-    pub(super) fn check_page_types(&self) -> Result<(), String> {
+    pub(super) fn check_page_types(&self) -> Result<(), SpecError> {
         let (geometry, unit) = (&self.geometry, self.partial_erase.unit);
         match geometry.page_types {
             PageTypeOrder::OneShot => Ok(()),
@@ -223,6 +231,6 @@ impl ChipKeys {
     }
 }
 
-fn given_alone(given: &str, missing: &str) -> String {
-    format!("geometry.{given} is given without geometry.{missing}; allowed: both or none")
+fn given_alone(given: &str, missing: &str) -> SpecError {
+    refuse!("geometry.{given} is given without geometry.{missing}; allowed: both or none")
 }

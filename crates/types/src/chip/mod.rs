@@ -14,8 +14,8 @@ pub use partial_erase::{PartialEraseKeys, PartialEraseUnit, check_erase_table};
 pub use program::ProgramKeys;
 pub use timing::{MultiPlane, PlaneReads, ReadTransfer, TimingKeys};
 
-use crate::Geometry;
 use crate::key::{Key, Keys, Values};
+use crate::{Geometry, SpecError};
 
 /// The keys that describe a device's chips.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Keys for ChipKeys {
             .concat()
     }
 
-    fn read(values: &Values) -> Result<ChipKeys, String> {
+    fn read(values: &Values) -> Result<ChipKeys, SpecError> {
         Ok(ChipKeys {
             geometry: GeometryKeys::read(values)?,
             timing: TimingKeys::read(values)?,
@@ -93,7 +93,7 @@ impl ChipKeys {
     ///
     /// # Errors
     /// A scale that halving cannot reach.
-    pub fn scaled(&self, scale: f64) -> Result<Geometry, String> {
+    pub fn scaled(&self, scale: f64) -> Result<Geometry, SpecError> {
         Ok(Geometry { units_per_page: self.units.per_page, ..self.geometry.scaled(scale)? })
     }
 
@@ -101,7 +101,7 @@ impl ChipKeys {
     ///
     /// # Errors
     /// The first impossibility, with what would be possible.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SpecError> {
         self.geometry.check()?;
         self.check_page_times()?;
         self.check_program_pages()?;

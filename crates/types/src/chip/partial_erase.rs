@@ -2,7 +2,7 @@
 
 use crate::key::{ANY, COUNT_MAX, PEN_TABLE_1, When, float, int};
 use crate::partial_block::MAX_SPLITS;
-use crate::{PbTree, choice, keys};
+use crate::{PbTree, SpecError, choice, keys, refuse};
 
 use super::ChipKeys;
 
@@ -60,7 +60,7 @@ impl ChipKeys {
     ///
     /// # Errors
     /// More halvings than the pages of a block allow.
-    pub fn tree(&self) -> Result<PbTree, String> {
+    pub fn tree(&self) -> Result<PbTree, SpecError> {
         let splits = match self.partial_erase.unit {
             PartialEraseUnit::PartialBlock => self.partial_erase.max_splits,
             PartialEraseUnit::None | PartialEraseUnit::SubBlock => 0,
@@ -68,14 +68,14 @@ impl ChipKeys {
         let pages = self.geometry.pages_per_block;
         PbTree::new(pages, splits).ok_or_else(|| {
             let largest = PbTree::largest_legal_splits(pages);
-            format!(
+            refuse!(
                 "partial_erase.max_splits = {splits}: 2^{splits} does not divide geometry.pages_per_block = {pages}; the largest legal value is {largest}"
             )
         })
     }
 
     /// Refuses partial erases that the chips cannot do.
-    pub(super) fn check_partial_erase(&self) -> Result<(), String> {
+    pub(super) fn check_partial_erase(&self) -> Result<(), SpecError> {
         let keys = &self.partial_erase;
         match keys.unit {
             PartialEraseUnit::None => Ok(()),
@@ -97,7 +97,7 @@ impl ChipKeys {
 
 impl ChipKeys {
     /// Refuses a bound that writing a block once already exceeds.
-    fn check_sub_block_disturb(&self) -> Result<(), String> {
+    fn check_sub_block_disturb(&self) -> Result<(), SpecError> {
         let (Some(bound), Some(shape)) = (self.partial_erase.sub_block_disturb, self.geometry.block_shape()) else {
             return Ok(());
         };
@@ -105,7 +105,7 @@ impl ChipKeys {
         if bound >= once {
             return Ok(());
         }
-        Err(format!(
+        Err(refuse!(
             "partial_erase.sub_block_disturb = {bound}: a block that is written once disturbs its first sub-block {once} times; \
              the smallest value that works is {once}"
         ))
@@ -117,15 +117,20 @@ impl ChipKeys {
 ///
 /// # Errors
 /// What does not fit, with what would.
-pub fn check_erase_table([table, block]: [&str; 2], times: &[f64], levels: usize, block_us: f64) -> Result<(), String> {
+pub fn check_erase_table(
+    [table, block]: [&str; 2],
+    times: &[f64],
+    levels: usize,
+    block_us: f64,
+) -> Result<(), SpecError> {
     if times.len() != levels {
-        return Err(format!(
+        return Err(refuse!(
             "{table} has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
             times.len()
         ));
     }
     if times[0] != block_us {
-        return Err(format!("{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase", times[0]));
+        return Err(refuse!("{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase", times[0]));
     }
     Ok(())
 }

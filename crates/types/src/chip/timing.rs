@@ -2,7 +2,7 @@
 
 use crate::key::{ANY, ANY_US, CHOSEN, NumberOrList, PEN_TABLE_1, TIMED, When, float, int};
 use crate::timing::partial_erase_table;
-use crate::{FlashTiming, PageTimes, PbTree, Time, choice, keys};
+use crate::{FlashTiming, PageTimes, PbTree, SpecError, Time, choice, keys, refuse};
 
 use super::ChipKeys;
 
@@ -83,13 +83,13 @@ keys! {
 
 impl ChipKeys {
     /// Refuses codewords that do not fill a page.
-    pub(super) fn check_codewords(&self) -> Result<(), String> {
+    pub(super) fn check_codewords(&self) -> Result<(), SpecError> {
         let (timing, page) = (&self.timing, self.geometry.page_bytes);
         if timing.read_transfer == ReadTransfer::Page || page.is_multiple_of(timing.codeword_bytes) {
             return Ok(());
         }
         let found = timing.codeword_bytes;
-        Err(format!("timing.codeword_bytes = {found} does not divide geometry.page_bytes = {page}; allowed: a divisor"))
+        Err(refuse!("timing.codeword_bytes = {found} does not divide geometry.page_bytes = {page}; allowed: a divisor"))
     }
 
     /// Codewords of a page that a host's read can move one by one.
@@ -103,13 +103,13 @@ impl ChipKeys {
     }
 
     /// Refuses lists of times that do not have one for each page type.
-    pub(super) fn check_page_times(&self) -> Result<(), String> {
+    pub(super) fn check_page_times(&self) -> Result<(), SpecError> {
         let bits = self.geometry.bits_per_cell;
         for (key, times) in [("t_r_us", &self.timing.t_r_us), ("t_prog_us", &self.timing.t_prog_us)] {
             if let NumberOrList::List(list) = times
                 && list.len() != usize::from(bits)
             {
-                return Err(format!(
+                return Err(refuse!(
                     "timing.{key} has {} entries, and geometry.bits_per_cell = {bits}; allowed: one time for all pages, \
                      or a list of {bits}, one for each page type, the least significant bit first",
                     list.len()
@@ -120,12 +120,12 @@ impl ChipKeys {
     }
 
     /// Refuses commands that program a part of a block that does not divide it.
-    pub(super) fn check_program_pages(&self) -> Result<(), String> {
+    pub(super) fn check_program_pages(&self) -> Result<(), SpecError> {
         let (together, pages) = (self.program.pages_per_command, self.geometry.pages_per_block);
         if (pages / self.units.per_page).is_multiple_of(together) {
             return Ok(());
         }
-        Err(format!("program.pages_per_command = {together} does not divide the pages of a block; allowed: a divisor"))
+        Err(refuse!("program.pages_per_command = {together} does not divide the pages of a block; allowed: a divisor"))
     }
 
     /// tR and tPROG of the pages of a block.

@@ -12,7 +12,7 @@ pub use felp::Felp;
 pub use schemes::{BlockMemory, EraseScheme};
 
 use crate::key::{Field, Value, ValueKind};
-use crate::{Time, choice};
+use crate::{SpecError, Time, choice};
 
 /// Unit pulses of a full erase pulse.
 pub const PULSES_PER_LOOP: u8 = 7;
@@ -46,11 +46,11 @@ choice! {
 choice! {
     /// What becomes of a block beyond `erase.rber_requirement`.
     pub enum WornBlockRule {
-        /// It is used on.
+        /// A worn block is used on.
         Used = "used",
-        /// It is retired at the P/E cycles at which the mean block meets the requirement no more.
+        /// A block is retired at the P/E cycles at which the mean block meets the requirement no more.
         RetiredByCycles = "retired-by-cycles",
-        /// It is retired when it meets the requirement no more itself.
+        /// A block is retired when it meets the requirement no more itself.
         RetiredByErrors = "retired-by-errors",
     }
 }
@@ -89,7 +89,7 @@ impl RberRequirement {
 impl Field for RberRequirement {
     const SHAPE: ValueKind = ValueKind::Int;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         let bits = u32::read(value)?;
         RberRequirement::from_bits(bits).ok_or_else(|| "was not measured; allowed: 40, 50, 63".into())
     }

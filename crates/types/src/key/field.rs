@@ -1,6 +1,7 @@
 //! Types that a key can have: how each is read from a value, and written as one.
 
 use super::value::{Value, ValueKind};
+use crate::SpecError;
 
 /// A type that a key can have.
 pub trait Field: Sized {
@@ -11,7 +12,7 @@ pub trait Field: Sized {
     ///
     /// # Errors
     /// How the sentence ends that begins with the key and the value.
-    fn read(value: Option<&Value>) -> Result<Self, String>;
+    fn read(value: Option<&Value>) -> Result<Self, SpecError>;
 
     /// The value as a spec would give it; `None` if the key would be absent.
     fn write(&self) -> Option<Value>;
@@ -22,9 +23,9 @@ macro_rules! whole_number_fields {
         impl Field for $type {
             const SHAPE: ValueKind = ValueKind::Int;
 
-            fn read(value: Option<&Value>) -> Result<Self, String> {
+            fn read(value: Option<&Value>) -> Result<Self, SpecError> {
                 match value {
-                    Some(Value::Int(number)) => <$type>::try_from(*number).map_err(|_| "is too large".to_string()),
+                    Some(Value::Int(number)) => <$type>::try_from(*number).map_err(|_| "is too large".into()),
                     _ => Err("is not a whole number".into()),
                 }
             }
@@ -41,7 +42,7 @@ whole_number_fields!(u8, u16, u32, u64);
 impl Field for f64 {
     const SHAPE: ValueKind = ValueKind::Float;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         match value {
             Some(Value::Float(number)) => Ok(*number),
             _ => Err("is not a number".into()),
@@ -56,7 +57,7 @@ impl Field for f64 {
 impl Field for bool {
     const SHAPE: ValueKind = ValueKind::Bool;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         match value {
             Some(Value::Bool(on)) => Ok(*on),
             _ => Err("is neither true nor false".into()),
@@ -71,7 +72,7 @@ impl Field for bool {
 impl Field for String {
     const SHAPE: ValueKind = ValueKind::Text;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is not a text".into())
     }
 
@@ -83,7 +84,7 @@ impl Field for String {
 impl Field for Vec<f64> {
     const SHAPE: ValueKind = ValueKind::Floats;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         match value {
             Some(Value::Floats(list)) => Ok(list.clone()),
             _ => Err("is no list of numbers".into()),
@@ -117,7 +118,7 @@ impl NumberOrList {
 impl Field for NumberOrList {
     const SHAPE: ValueKind = ValueKind::FloatOrFloats;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         match value {
             Some(Value::Float(number)) => Ok(NumberOrList::Number(*number)),
             Some(Value::Floats(list)) if !list.is_empty() => Ok(NumberOrList::List(list.clone())),
@@ -138,7 +139,7 @@ impl Field for NumberOrList {
 impl<T: Field> Field for Option<T> {
     const SHAPE: ValueKind = T::SHAPE;
 
-    fn read(value: Option<&Value>) -> Result<Self, String> {
+    fn read(value: Option<&Value>) -> Result<Self, SpecError> {
         value.map(|value| T::read(Some(value))).transpose()
     }
 

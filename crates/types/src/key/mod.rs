@@ -8,6 +8,8 @@ mod field;
 mod value;
 mod when;
 
+use crate::{SpecError, refuse};
+
 pub use field::{Field, NumberOrList};
 pub use value::{ANY, ANY_US, COUNT_MAX, Range, Value, ValueKind, Values, float, int};
 pub use when::{TIMED, When};
@@ -39,7 +41,7 @@ pub struct Key {
     pub text: &'static str,
     /// Whether its type can read a value of the right shape and range; else how the sentence that begins
     /// with the key and the value ends.
-    pub check: fn(&Value) -> Result<(), String>,
+    pub check: fn(&Value) -> Result<(), SpecError>,
 }
 
 impl Key {
@@ -113,7 +115,7 @@ pub trait Keys: Sized {
     ///
     /// # Errors
     /// The first key with a value that its type cannot read: key, value and why.
-    fn read(values: &Values) -> Result<Self, String>;
+    fn read(values: &Values) -> Result<Self, SpecError>;
 
     /// Writes all keys.
     fn write(&self, values: &mut Values);
@@ -125,7 +127,7 @@ impl Keys for () {
         Vec::new()
     }
 
-    fn read(_: &Values) -> Result<Self, String> {
+    fn read(_: &Values) -> Result<Self, SpecError> {
         Ok(())
     }
 
@@ -136,11 +138,11 @@ impl Keys for () {
 ///
 /// # Errors
 /// Key, value and why it cannot be read.
-pub fn read_field<T: Field>(path: &'static str, values: &Values) -> Result<T, String> {
+pub fn read_field<T: Field>(path: &'static str, values: &Values) -> Result<T, SpecError> {
     let value = values.get(path);
     T::read(value).map_err(|why| match value {
-        Some(value) => format!("{path} = {value} {why}"),
-        None => format!("{path} has no value"),
+        Some(value) => refuse!("{path} = {value} {why}"),
+        None => refuse!("{path} has no value"),
     })
 }
 
@@ -194,7 +196,7 @@ macro_rules! keys {
                 $name::ROWS.iter().collect()
             }
 
-            fn read(values: &$crate::key::Values) -> Result<Self, String> {
+            fn read(values: &$crate::key::Values) -> Result<Self, $crate::SpecError> {
                 Ok($name {
                     $($field: $crate::key::read_field(concat!($section, ".", stringify!($field)), values)?),+
                 })

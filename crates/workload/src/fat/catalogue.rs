@@ -30,7 +30,7 @@ pub struct FatFacts {
 /// What kinds of files a workload has.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Files {
-    /// These kinds of file.
+    /// A list of kinds.
     Of(&'static [FileKind]),
     /// A notebook's, in shares that an option may change.
     Mixture,
@@ -65,7 +65,7 @@ pub(super) enum Habit {
 /// The volume is filled with collected files up to this share of its clusters.
 pub(super) const FULL: f64 = 0.90;
 
-/// Then they are deleted down to this share.
+/// Files of the full volume are deleted down to this share.
 pub(super) const ROOM: f64 = 0.75;
 
 const fn collected(share: f64, low: u64, high: u64) -> FileKind {

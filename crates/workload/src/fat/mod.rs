@@ -14,7 +14,7 @@ mod volume;
 use std::collections::VecDeque;
 use std::fmt::Display;
 
-use pumice_types::{HostRequest, RequestKind};
+use pumice_types::{HostRequest, RequestKind, SpecError, refuse};
 
 use crate::arrival::{Arrival, ArrivalClock as Clock};
 use crate::error::{TraceError, excerpt};
@@ -135,11 +135,11 @@ pub(crate) fn mixture(asked: Option<&[f64]>) -> Result<[f64; 3], String> {
 ///
 /// # Errors
 /// A length that an update cannot have.
-pub(crate) fn update_kib(asked: Option<u32>) -> Result<u32, String> {
+pub(crate) fn update_kib(asked: Option<u32>) -> Result<u32, SpecError> {
     let update_kib = asked.unwrap_or(UPDATE_KIB);
     match update_kib > 0 && update_kib <= UPDATE_KIB_MAX && update_kib.is_multiple_of(UPDATE_GRAIN_KIB) {
         true => Ok(update_kib),
-        false => Err(format!(
+        false => Err(refuse!(
             "workload.fat_update_kib = {update_kib} found; allowed are multiples of {UPDATE_GRAIN_KIB} up to \
              {UPDATE_KIB_MAX}"
         )),

@@ -1,7 +1,7 @@
 //! Generators whose requests the spec describes: an access pattern, sizes, and shares of reads and trims.
 
-use pumice_types::Choice;
 use pumice_types::key::{CHOSEN, When, float, int};
+use pumice_types::{Choice, SpecError, refuse};
 
 use crate::error::TraceError;
 use crate::family::{Family, OpenFor};
@@ -34,19 +34,19 @@ key_group! {
 
 impl MixKeys {
     /// Refuses sizes and weights that do not belong together.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), SpecError> {
         match (&self.request_sizes, &self.request_weights) {
-            (None, Some(_)) => Err("workload.request_weights needs workload.request_sizes".to_owned()),
-            (Some(sizes), Some(weights)) if sizes.len() != weights.len() => Err(format!(
+            (None, Some(_)) => Err("workload.request_weights needs workload.request_sizes".into()),
+            (Some(sizes), Some(weights)) if sizes.len() != weights.len() => Err(refuse!(
                 "workload.request_weights has {} entries and workload.request_sizes {}; allowed: one weight a size",
                 weights.len(),
                 sizes.len()
             )),
             (Some(sizes), _) if sizes.is_empty() => {
-                Err("workload.request_sizes is empty; allowed: at least one size".to_owned())
+                Err("workload.request_sizes is empty; allowed: at least one size".into())
             }
             (Some(sizes), _) if sizes.iter().any(|size| size.fract() != 0.0) => {
-                Err("workload.request_sizes holds a fraction of a byte; allowed: whole numbers".to_owned())
+                Err("workload.request_sizes holds a fraction of a byte; allowed: whole numbers".into())
             }
             (Some(_) | None, _) => Ok(()),
         }
@@ -82,7 +82,7 @@ impl Family for PatternKind {
         PatternKind::about(self).to_owned()
     }
 
-    fn check(keys: &DrawnKeys) -> Result<(), String> {
+    fn check(keys: &DrawnKeys) -> Result<(), SpecError> {
         keys.mix.check()
     }
 

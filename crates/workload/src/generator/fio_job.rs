@@ -131,7 +131,7 @@ impl FioJob {
                 match name {
                     "global" if jobs.is_empty() => {}
                     "global" => {
-                        return Err(TraceError::option("[global] behind a job found; allowed is one in front".into()));
+                        return Err(TraceError::option("[global] behind a job found; allowed is one in front"));
                     }
                     _ => jobs.push(Found { name: name.to_owned(), ..global.clone() }),
                 }
@@ -245,7 +245,7 @@ impl Found {
     fn zoned(&self, nth: u64) -> Result<Option<ZonedFioJob>, TraceError> {
         if !self.is_zoned {
             return match self.appends || self.at_once.is_some() || self.offset_zones.or(self.size_zones).is_some() {
-                true => Err(TraceError::option("sizes or limits in zones found; they need zonemode=zbd".into())),
+                true => Err(TraceError::option("sizes or limits in zones found; they need zonemode=zbd")),
                 false => Ok(None),
             };
         }
@@ -271,7 +271,7 @@ impl Found {
             (None, None) => None,
             (first, Some(zones)) => Some([first.unwrap_or(0) + before, zones]),
             (Some(_), None) => {
-                return Err(TraceError::option("offset in zones found; it needs a size in zones".into()));
+                return Err(TraceError::option("offset in zones found; it needs a size in zones"));
             }
         };
         Ok(Some(ZonedFioJob { job, at_once, zones }))

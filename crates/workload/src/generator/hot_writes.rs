@@ -3,7 +3,7 @@
 //! Paper: Buddhanoy et al., GLSVLSI'24, section 5.2. Of w`x`, 100 − x percent of the requests go to x percent of the
 //! space, equally likely within each part.
 
-use pumice_types::{Choice, choice};
+use pumice_types::{Choice, SpecError, choice};
 
 use crate::error::TraceError;
 use crate::family::{Family, OpenFor};
@@ -64,7 +64,7 @@ impl Family for HotWrites {
         format!("one-page random writes, {} % of them to {percent} % of the footprint", 100 - percent)
     }
 
-    fn check((): &()) -> Result<(), String> {
+    fn check((): &()) -> Result<(), SpecError> {
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Recorded traces, as a kind of workload.
 
+use pumice_types::{SpecError, refuse};
 use std::path::Path;
 
 use crate::error::TraceError;
@@ -29,19 +30,19 @@ impl Family for RecordedTrace {
         "a recorded trace, read from workload.path".to_owned()
     }
 
-    fn check(keys: &TraceKeys) -> Result<(), String> {
+    fn check(keys: &TraceKeys) -> Result<(), SpecError> {
         match keys.path.as_deref() {
-            Some("") => Err("workload.path is empty; allowed: the path of a trace".to_owned()),
+            Some("") => Err("workload.path is empty; allowed: the path of a trace".into()),
             Some(_) => Ok(()),
-            None => Err("workload.kind = \"trace\" needs workload.path".to_owned()),
+            None => Err("workload.kind = \"trace\" needs workload.path".into()),
         }
     }
 
-    fn check_scale(scale: f64) -> Result<(), String> {
+    fn check_scale(scale: f64) -> Result<(), SpecError> {
         if scale == 1.0 {
             return Ok(());
         }
-        Err(format!(
+        Err(refuse!(
             "scale {scale}: a recorded trace is never scaled; leave the scale at 1, and let --fit-device find the smallest device for it"
         ))
     }

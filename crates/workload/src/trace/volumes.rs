@@ -1,5 +1,6 @@
 //! The volumes of a trace: their names, and what becomes of them.
 
+use pumice_types::SpecError;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -28,11 +29,11 @@ impl Volumes {
     ///
     /// # Errors
     /// An empty name; the text ends a sentence that begins with the key and the name.
-    pub fn parse(name: &str) -> Result<Volumes, String> {
+    pub fn parse(name: &str) -> Result<Volumes, SpecError> {
         match name {
             "overlay" => Ok(Volumes::Overlay),
             "separate" => Ok(Volumes::Separate),
-            "" => Err("found; allowed are \"separate\", \"overlay\" and the number or name of one volume".to_owned()),
+            "" => Err("found; allowed are \"separate\", \"overlay\" and the number or name of one volume".into()),
             one => Ok(Volumes::One(one.to_owned())),
         }
     }
@@ -64,7 +65,7 @@ impl FromStr for Volumes {
 impl Field for Volumes {
     const SHAPE: ValueKind = ValueKind::Text;
 
-    fn read(value: Option<&Value>) -> Result<Volumes, String> {
+    fn read(value: Option<&Value>) -> Result<Volumes, SpecError> {
         Volumes::parse(value.and_then(Value::as_text).unwrap_or_default())
     }
 

@@ -1,5 +1,6 @@
 //! The twins by name.
 
+use pumice_types::SpecError;
 use strsim::damerau_levenshtein;
 
 use crate::error::{TraceError, excerpt};
@@ -71,7 +72,7 @@ impl Family for TwinName {
         )
     }
 
-    fn check(_: &TwinKeys) -> Result<(), String> {
+    fn check(_: &TwinKeys) -> Result<(), SpecError> {
         Ok(())
     }
 

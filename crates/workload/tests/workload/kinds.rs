@@ -199,12 +199,16 @@ fn w402_an_unknown_kind_names_the_nearest() {
         ("hotcold", "hot-cold"),
     ] {
         let message = WorkloadKind::parse(name).expect_err(name);
-        assert_eq!(message, format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"), "{name}");
+        assert_eq!(
+            message.0,
+            format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"),
+            "{name}"
+        );
     }
     for file in ["prn_1.csv", "traces/prn_1", "trace:prn_1.csv.gz"] {
         let message = WorkloadKind::parse(file).expect_err(file);
         assert_eq!(
-            message,
+            message.0,
             "is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path"
         );
     }
@@ -223,18 +227,20 @@ fn w403_keys_that_contradict_each_other_are_refused() {
         ("zipf", ("workload.request_weights", "[1]"), "needs workload.request_sizes"),
     ] {
         let message = check(kind, &[set]).expect_err(part);
-        assert!(message.contains(part), "{message}");
+        assert!(message.0.contains(part), "{message}");
     }
     let sizes =
         |sizes, weights| check("uniform", &[("workload.request_sizes", sizes), ("workload.request_weights", weights)]);
-    assert!(sizes("[512]", "[1, 2]").expect_err("one size, two weights").contains("has 2 entries"));
-    assert!(sizes("[512.5]", "[1]").expect_err("half a byte").contains("fraction of a byte"));
+    assert!(sizes("[512]", "[1, 2]").expect_err("one size, two weights").0.contains("has 2 entries"));
+    assert!(sizes("[512.5]", "[1]").expect_err("half a byte").0.contains("fraction of a byte"));
     assert_eq!(sizes("[512, 1024]", "[1, 2]"), Ok(()));
     let mut no_path = defaults(WorkloadKind::parse("trace").expect("the kind"));
     no_path.remove("workload.path");
-    assert!(WorkloadKeys::read(&no_path).expect("reads").check().expect_err("no file").contains("needs workload.path"));
+    assert!(
+        WorkloadKeys::read(&no_path).expect("reads").check().expect_err("no file").0.contains("needs workload.path")
+    );
     let trace = WorkloadKind::parse("trace").expect("the kind");
-    assert!(trace.check_scale(0.5).expect_err("half a trace").contains("never scaled"));
+    assert!(trace.check_scale(0.5).expect_err("half a trace").0.contains("never scaled"));
     assert_eq!(
         (trace.check_scale(1.0), WorkloadKind::parse("w10").expect("a kind").check_scale(0.5)),
         (Ok(()), Ok(()))

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
+use pumice_ftl::BegunRequest;
 use pumice_ftl::plugin::PluginLayer;
-use pumice_ftl::{BegunRequest, FtlError};
 use pumice_types::key::Keys;
 use pumice_types::{Lpn, RequestKind, Time};
 
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn look_up<T: PluginLayer>(state: *mut c_void, lpn: u32, k
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
             if let Some(map) = layer.map_loads() {
-                map.load_map(Lpn(lpn), kind_of(kind), plan).map_err(FtlError::in_own_words)?;
+                map.load_map(Lpn(lpn), kind_of(kind), plan)?;
             }
             give(plan, c_plan, OK)
         })
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn write_to_stream<T: PluginLayer>(
                 Some(streams) => streams.write_to_stream(Lpn(lpn), version as u8, stream as u8, plan),
                 None => layer.write(Lpn(lpn), version as u8, plan),
             };
-            written.map_err(FtlError::in_own_words)?;
+            written?;
             give(plan, c_plan, OK)
         })
     }
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn force_out<T: PluginLayer>(state: *mut c_void, lpn: u32,
                 (Some(buffer), lpn) => buffer.force_out_unit(Lpn(lpn), plan),
                 (None, _) => Ok(()),
             };
-            forced.map_err(FtlError::in_own_words)?;
+            forced?;
             give(plan, c_plan, OK)
         })
     }

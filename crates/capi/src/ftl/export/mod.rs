@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use pumice_ftl::plugin::{PluginDevice, PluginLayer};
-use pumice_ftl::{FtlError, Plan};
+use pumice_ftl::{OwnFault, Plan};
 use pumice_types::key::{Key, Keys, Range, Value, ValueKind, Values, When};
 use pumice_types::{BlockId, DieId, Geometry, Lpn, PbTree, ProgramOrder};
 
@@ -165,7 +165,7 @@ unsafe fn values_of<T: PluginLayer>(value: *const CValue) -> Values {
 ///
 /// # Safety
 /// `device` points to a device with a list of bad blocks of the length that it says.
-unsafe fn device_of(device: *const CLayerDevice) -> Result<PluginDevice, String> {
+unsafe fn device_of(device: *const CLayerDevice) -> Result<PluginDevice, OwnFault> {
     // SAFETY: the caller's promise.
     let device = unsafe { &*device };
     let bad_blocks = match device.bad_block.is_null() {
@@ -173,7 +173,7 @@ unsafe fn device_of(device: *const CLayerDevice) -> Result<PluginDevice, String>
         // SAFETY: the caller's promise.
         false => unsafe { std::slice::from_raw_parts(device.bad_block, device.bad_blocks as usize) },
     };
-    let pages = u16::try_from(device.pages_per_block).map_err(|_| "has too large blocks".to_string())?;
+    let pages = u16::try_from(device.pages_per_block).map_err(|_| "has too large blocks")?;
     let geometry = Geometry {
         channels: device.channels,
         chips_per_channel: device.chips_per_channel,
@@ -206,11 +206,11 @@ struct Exported<T> {
 
 /// Does the work of a call. What it fails or panics with is kept for `failure`, and `failed` is returned.
 #[inline]
-fn guarded<R>(failed: R, call: impl FnOnce() -> Result<R, String>) -> R {
+fn guarded<R>(failed: R, call: impl FnOnce() -> Result<R, OwnFault>) -> R {
     let answer = catch_unwind(AssertUnwindSafe(|| match call() {
         Ok(answer) => Some(answer),
-        Err(text) => {
-            keep_failure(text);
+        Err(fault) => {
+            keep_failure(fault.text);
             None
         }
     }));
@@ -248,7 +248,7 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 unsafe fn with<T: PluginLayer, R>(
     state: *mut c_void,
     failed: R,
-    call: impl FnOnce(&mut Exported<T>) -> Result<R, String>,
+    call: impl FnOnce(&mut Exported<T>) -> Result<R, OwnFault>,
 ) -> R {
     guarded(failed, || {
         // SAFETY: the caller's promise.
@@ -264,7 +264,7 @@ unsafe fn with<T: PluginLayer, R>(
 /// # Safety
 /// `c_plan` is a plan.
 #[inline]
-unsafe fn give(plan: &mut Plan, c_plan: *mut CPlan, status: c_int) -> Result<c_int, String> {
+unsafe fn give(plan: &mut Plan, c_plan: *mut CPlan, status: c_int) -> Result<c_int, OwnFault> {
     // SAFETY: the caller's promise.
     let c_plan = unsafe { &mut *c_plan };
     let commands = plan.commands.len();
@@ -284,7 +284,7 @@ unsafe extern "C" fn capacity<T: PluginLayer>(device: *const CLayerDevice, value
     guarded(0, || {
         // SAFETY: the header has both point to what it says.
         let (device, values) = unsafe { (device_of(device)?, values_of::<T>(value)) };
-        T::capacity(&device, &T::Keys::read(&values)?).map(u64::from)
+        Ok(T::capacity(&device, &T::Keys::read(&values)?)?.into())
     })
 }
 
@@ -314,7 +314,7 @@ unsafe extern "C" fn write<T: PluginLayer>(state: *mut c_void, lpn: u32, version
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            layer.write(Lpn(lpn), version as u8, plan).map_err(FtlError::in_own_words)?;
+            layer.write(Lpn(lpn), version as u8, plan)?;
             give(plan, c_plan, OK)
         })
     }
@@ -357,7 +357,7 @@ unsafe extern "C" fn step<T: PluginLayer>(state: *mut c_void, die: u32, c_plan: 
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            layer.step(DieId(die), plan).map_err(FtlError::in_own_words)?;
+            layer.step(DieId(die), plan)?;
             give(plan, c_plan, OK)
         })
     }

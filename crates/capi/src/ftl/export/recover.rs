@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use pumice_ftl::Plan;
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginLayer, SpareAreas};
-use pumice_ftl::{FtlError, Plan};
 use pumice_types::key::Keys;
 use pumice_types::{BlockId, PageAddress, SpareArea};
 
@@ -48,8 +48,7 @@ pub unsafe extern "C" fn recover<T: PluginLayer>(
         let (device, values, chips) = unsafe { (device_of(device)?, values_of::<T>(value), *chips) };
         let areas = vec![CSpareArea::default(); device.geometry.pages_per_block.into()];
         let mut plan = Plan::limited(PLAN_COMMANDS_MAX);
-        let layer = T::recover(&device, &T::Keys::read(&values)?, &mut ChipsOfEngine { chips, areas }, &mut plan)
-            .map_err(FtlError::in_own_words)?;
+        let layer = T::recover(&device, &T::Keys::read(&values)?, &mut ChipsOfEngine { chips, areas }, &mut plan)?;
         let mut exported = Box::new(Exported { layer, plan });
         // SAFETY: the plan is the engine's. Its commands lie in the state, which is kept.
         unsafe { give(&mut exported.plan, c_plan, OK)? };

@@ -1,6 +1,6 @@
 //! A layer in Rust that does what a key says, and panics.
 
-use pumice_plugin::{Conduct, 
+use pumice_plugin::{SpecError, Conduct, 
     ANY, BlockId, Cause, DieId, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, SearchExpectation, TranslationLayer, When,
     choice, export_ftl, float, int, keys,
 };
@@ -69,12 +69,12 @@ impl PluginLayer for Faulty {
     const RETIRES_BLOCKS: bool = true;
     type Keys = FaultyKeys;
 
-    fn capacity(device: &PluginDevice, keys: &FaultyKeys) -> Result<u32, String> {
+    fn capacity(device: &PluginDevice, keys: &FaultyKeys) -> Result<u32, SpecError> {
         assert!(keys.fault != Fault::Capacity, "no capacity\nin two lines");
         Ok((device.good_pages() as f64 * keys.share) as u32)
     }
 
-    fn new(device: &PluginDevice, keys: &FaultyKeys) -> Result<Faulty, String> {
+    fn new(device: &PluginDevice, keys: &FaultyKeys) -> Result<Faulty, SpecError> {
         assert!(keys.fault != Fault::New, "cannot be made");
         Ok(Faulty {
             keys: keys.clone(),

@@ -9,8 +9,8 @@ pub mod fifo;
 pub mod greedy;
 pub mod random;
 
-use pumice_types::choice;
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Values, When, read_field};
+use pumice_types::{SpecError, choice};
 
 pub use closed_blocks::ClosedBlocks;
 
@@ -66,7 +66,7 @@ macro_rules! registry {
                 rows
             }
 
-            fn read(values: &Values) -> Result<PolicyKeys, String> {
+            fn read(values: &Values) -> Result<PolicyKeys, SpecError> {
                 Ok(PolicyKeys { policy: read_field(POLICY.path, values)?, $($keys: Keys::read(values)?),+ })
             }
 

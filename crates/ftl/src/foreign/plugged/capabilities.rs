@@ -13,7 +13,7 @@ impl Streams for Plugged {
             Some(streams) => streams.write_to_stream(lpn, version, stream, plan),
             None => layer.write(lpn, version, plan),
         });
-        written.map_err(|error| self.own.named(error))?;
+        written.map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 }
@@ -21,7 +21,7 @@ impl Streams for Plugged {
 impl MapLoads for Plugged {
     fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(map) = self.layer.map_loads() else { return Ok(()) };
-        self.own.during(|| map.load_map(lpn, kind, plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| map.load_map(lpn, kind, plan)).map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 }
@@ -33,7 +33,7 @@ impl GatheredUnits for Plugged {
 
     fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(buffer) = self.layer.open_pages() else { return Ok(()) };
-        self.own.during(|| buffer.force_out_unit(lpn, plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| buffer.force_out_unit(lpn, plan)).map_err(|error| self.own.fault(error))?;
         if self.gathers(lpn) {
             return Err(self.own.fault(format!("still holds logical page {} in RAM after it was forced out", lpn.0)));
         }
@@ -42,7 +42,7 @@ impl GatheredUnits for Plugged {
 
     fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(buffer) = self.layer.open_pages() else { return Ok(()) };
-        self.own.during(|| buffer.force_out_all(plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| buffer.force_out_all(plan)).map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 }

@@ -7,12 +7,14 @@ mod plugged_recovery;
 use std::cell::RefCell;
 
 use pumice_types::key::{Key, Keys, Value, Values};
-use pumice_types::{BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress};
+use pumice_types::{
+    BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, SpecError, refuse,
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::plugin::{Offers, OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
-use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
+use super::plugin::{Offers, OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName, own_fault};
+use crate::plan::{FillTarget, FtlError, GcCounters, Plan};
 use crate::seam::{
     Conduct, CopiedLayer, Facts, Faults, Figures, GatheredUnits, Layer, LayerParts, LayerSpec, MapLoads, MemoryUse,
     OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, Restart, Retirement, Streams, TranslationLayer,
@@ -34,7 +36,7 @@ impl Keys for PluginKeys {
         Vec::new()
     }
 
-    fn read(values: &Values) -> Result<PluginKeys, String> {
+    fn read(values: &Values) -> Result<PluginKeys, SpecError> {
         let name = values.get("ftl.kind").and_then(Value::as_text).and_then(PluginName::of_kind);
         let is_own = |path: &str| name.is_some_and(|name| name.owns(path));
         let own = values.iter().filter(|(path, _)| is_own(path)).map(|(path, value)| (*path, value.clone()));
@@ -47,8 +49,8 @@ impl Keys for PluginKeys {
 }
 
 impl PluginKeys {
-    fn layer(&self, kind: &str) -> Result<&OwnLayer, String> {
-        self.layer.as_ref().ok_or_else(|| format!("ftl.kind = \"{kind}\" needs the plug-in of this name"))
+    fn layer(&self, kind: &str) -> Result<&OwnLayer, SpecError> {
+        self.layer.as_ref().ok_or_else(|| refuse!("ftl.kind = \"{kind}\" needs the plug-in of this name"))
     }
 }
 
@@ -138,12 +140,13 @@ impl Layer for Plugged {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), SpecError> {
         let own = keys.layer(spec.kind)?;
         if own.source.offers().buffers && spec.shared.recovery != Recovery::Off {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.recovery = \"{}\" needs a layer that holds no pages in RAM, found \"{}\", which does",
-                spec.shared.recovery, spec.kind
+                spec.shared.recovery,
+                spec.kind
             ));
         }
         Plugged::capacity(spec, keys, &spec.chip.geometry.scaled(1.0)?).map(|_| ())
@@ -153,14 +156,14 @@ impl Layer for Plugged {
         keys.layer.as_ref().map_or(0, |own| own.own_pages(&keys.values, user_pages) as u32)
     }
 
-    fn check_retirement(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
+    fn check_retirement(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), SpecError> {
         if keys.layer(spec.kind)?.source.retires_blocks() {
             return Ok(());
         }
-        Err(format!("a translation layer that retires blocks, found \"{}\", which does not", spec.kind))
+        Err(refuse!("a translation layer that retires blocks, found \"{}\", which does not", spec.kind))
     }
 
-    fn capacity(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> Result<u32, SpecError> {
         let own = keys.layer(spec.kind)?;
         let device = PluginDevice::new(spec, *geometry)?;
         let pages = own.capacity(&device, &keys.values).map_err(|text| own.fault(text).to_string())?;
@@ -173,7 +176,7 @@ impl Layer for Plugged {
         let text = format!(
             "says that the host may address {pages} pages{beside}; allowed: 1 to {most}, the device's good pages"
         );
-        Err(own.fault(text).to_string())
+        Err(own.fault(text).to_string().into())
     }
 
     fn recover(
@@ -202,7 +205,7 @@ impl Plugged {
 
     /// The plug-in that a spec asks for, and its device.
     fn asked_for<'a>(parts: &LayerParts, keys: &'a PluginKeys) -> Result<(&'a OwnLayer, PluginDevice), FtlError> {
-        let own = keys.layer(parts.spec.kind).map_err(|text| PluginFault { plugin: parts.spec.kind, text })?;
+        let own = keys.layer(parts.spec.kind).map_err(|error| own_fault(parts.spec.kind, error))?;
         let device = PluginDevice::new(&parts.spec, parts.geometry).map_err(|text| own.fault(text))?;
         Ok((own, PluginDevice { bad_blocks: parts.bad_blocks.to_vec(), seed: parts.seed, ..device }))
     }
@@ -398,7 +401,7 @@ impl Plugged {
 impl TranslationLayer for Plugged {
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let layer = &mut self.layer;
-        self.own.during(|| layer.write(lpn, version, plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| layer.write(lpn, version, plan)).map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 
@@ -434,7 +437,7 @@ impl TranslationLayer for Plugged {
 
     fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         let layer = &mut self.layer;
-        self.own.during(|| layer.step(die, plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| layer.step(die, plan)).map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 
@@ -526,6 +529,6 @@ impl Retirement for Plugged {
 
 impl Faults for Plugged {
     fn take_fault(&mut self) -> Option<FtlError> {
-        self.fault.take().or_else(|| self.layer.faults()?.take_fault().map(|fault| self.own.named(fault)))
+        self.fault.take().or_else(|| self.layer.faults()?.take_fault().map(|fault| self.own.fault(fault)))
     }
 }

@@ -18,7 +18,7 @@ struct ReadByPlugin<'a> {
     geometry: Geometry,
     reads_left: u64,
     unreadable: BTreeSet<PageAddress>,
-    fault: Option<String>,
+    fault: Option<FtlError>,
 }
 
 impl ReadByPlugin<'_> {
@@ -37,7 +37,7 @@ impl ReadByPlugin<'_> {
         } else {
             format!("reads more than {READS_OF_EACH_PAGE} times as many spare areas as the device has")
         };
-        self.fault.get_or_insert(fault);
+        self.fault.get_or_insert(FtlError::of_plugin(fault));
         false
     }
 
@@ -89,7 +89,7 @@ pub(super) fn recover_layer(
     let made = own.during(|| own.source.recover(&device, &keys.values, &mut chips, &mut plan));
     let ReadByPlugin { unreadable, fault, .. } = chips;
     // What it read wrongly comes first: a failure may only follow from it.
-    let layer = fault.map_or(made, Err).map_err(|text| own.fault(text))?;
+    let layer = fault.map_or(made, Err).map_err(|error| own.fault(error))?;
     let mut plugged = Plugged::at_work(own.clone(), layer, device, parts, keys)?;
     plugged.counters = restart.counters;
     if let Some(command) = plan.commands.iter().find(|command| !may_start_with(command)) {

@@ -23,7 +23,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use pumice_types::{BlockId, PageAddress, ProgramOrder};
+use pumice_types::{BlockId, PageAddress, ProgramOrder, SpecError};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
@@ -272,11 +272,11 @@ impl Layer for Fast {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
         room(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(room(spec).user_pages(geometry))
     }
 

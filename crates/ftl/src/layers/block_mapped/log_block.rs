@@ -13,7 +13,7 @@
 //! nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and of
 //! its program. Lost, and not needed: which U-block was written least recently.
 
-use pumice_types::{BlockId, PageAddress, ProgramOrder};
+use pumice_types::{BlockId, PageAddress, ProgramOrder, SpecError};
 use serde::{Deserialize, Serialize};
 
 use super::in_place;
@@ -213,11 +213,11 @@ impl Layer for LogBlock {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
         Room::of_blocks(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(Room::of_blocks(spec).user_pages(geometry))
     }
 

@@ -14,7 +14,7 @@
 //! says nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and
 //! of its program.
 
-use pumice_types::{BlockId, PageAddress};
+use pumice_types::{BlockId, PageAddress, SpecError, refuse};
 use serde::{Deserialize, Serialize};
 
 use super::in_place;
@@ -222,9 +222,9 @@ impl Layer for ReplacementBlock {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
         if spec.chip.geometry.program_order != ProgramOrder::Any {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.kind = \"replacement-block\" programs pages at their offsets and needs geometry.program_order = \"any\", \
                  found \"{}\"",
                 spec.chip.geometry.program_order
@@ -233,7 +233,7 @@ impl Layer for ReplacementBlock {
         room(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(room(spec).user_pages(geometry))
     }
 

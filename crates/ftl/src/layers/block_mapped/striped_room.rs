@@ -1,7 +1,7 @@
 //! The blocks of a plane under the layers with a limited number of U-blocks: how many are D-blocks, U-blocks,
 //! and blocks to merge into.
 
-use pumice_types::Geometry;
+use pumice_types::{Geometry, SpecError, refuse};
 
 use super::plane_book::PlaneBook;
 use super::striped::{PlaneFtl, Striped, StripedConfig};
@@ -90,7 +90,7 @@ impl<'a> Room<'a> {
     ///
     /// # Errors
     /// The impossibility, with the nearest value that works.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), SpecError> {
         // A restored page says so in its spare area.
         let spare_bytes = match self.spec.shared.merge {
             MergeMethod::BlockErase => recovery::SPARE_BYTES,
@@ -99,15 +99,16 @@ impl<'a> Room<'a> {
         self.spec.check_spare_bytes(spare_bytes)?;
         let (kind, shared) = (self.spec.kind, self.spec.shared);
         if let Some(u_blocks) = shared.u_blocks.filter(|&u_blocks| u_blocks < self.u_blocks_min) {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.u_blocks = {u_blocks}; ftl.kind = \"{kind}\" needs a sequential and a random log block: at least {}",
                 self.u_blocks_min
             ));
         }
         if self.d_blocks_per_plane() == 0 {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.over_provisioning = {} leaves no room for {} logical blocks a plane; lower it",
-                shared.over_provisioning, self.unit_blocks
+                shared.over_provisioning,
+                self.unit_blocks
             ));
         }
         let needed = shared.u_blocks.unwrap_or(self.u_blocks_min) + self.merge_blocks;
@@ -118,7 +119,7 @@ impl<'a> Room<'a> {
     }
 
     /// Why `needed` blocks a plane beyond the logical ones are not there, and what would help.
-    fn too_few_blocks(&self, needed: u32) -> String {
+    fn too_few_blocks(&self, needed: u32) -> SpecError {
         let (good, d_blocks) = (self.good_blocks(), self.d_blocks_per_plane());
         let possible = good.saturating_sub(needed) / self.unit_blocks * self.unit_blocks;
         let found = format!(
@@ -129,9 +130,9 @@ impl<'a> Room<'a> {
             self.spec.kind
         );
         if possible == 0 {
-            return format!("{found}; geometry has only {good} good blocks a plane");
+            return refuse!("{found}; geometry has only {good} good blocks a plane");
         }
         let smallest = typed_share(1.0 - f64::from(possible) / f64::from(self.spec.blocks_per_plane()));
-        format!("{found}; the smallest value that works is {smallest}")
+        refuse!("{found}; the smallest value that works is {smallest}")
     }
 }

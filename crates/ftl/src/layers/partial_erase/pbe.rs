@@ -5,7 +5,7 @@
 //! NFTL does, with the same spare areas; it has no disturb counters to lose.
 
 use pumice_types::key::{When, float};
-use pumice_types::{ChipKeys, Geometry, keys};
+use pumice_types::{ChipKeys, Geometry, SpecError, keys, refuse};
 
 use super::nftl::Nftl;
 use crate::plan::{FillTarget, FtlError};
@@ -38,9 +38,9 @@ impl Layer for Pbe {
         chip.partial_erase.disturb_aware = false;
     }
 
-    fn check(spec: &LayerSpec, keys: &PbeKeys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, keys: &PbeKeys) -> Result<(), SpecError> {
         if spec.chip.geometry.blocks_per_plane <= spec.chip.geometry.bad_blocks_per_plane {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.capacity_loss = {} leaves no good block in a plane; lower it",
                 keys.capacity_loss
             ));
@@ -48,7 +48,7 @@ impl Layer for Pbe {
         Nftl::check(spec, &())
     }
 
-    fn capacity(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> Result<u32, SpecError> {
         Nftl::capacity(spec, &(), geometry)
     }
 

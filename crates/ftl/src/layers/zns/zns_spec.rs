@@ -2,7 +2,7 @@
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{ChipKeys, Geometry, Lpn, MultiPlane, UnitPages, WriteSequence, keys};
+use pumice_types::{ChipKeys, Geometry, Lpn, MultiPlane, SpecError, UnitPages, WriteSequence, keys, refuse};
 
 use super::layout::LayoutConfig;
 use super::state::ZoneLimits;
@@ -183,7 +183,7 @@ impl Layer for Zns {
         }
     }
 
-    fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), SpecError> {
         let geometry = spec.chip.geometry.scaled(1.0)?;
         spec.check_unit("ftl.zns.unit", keys.unit)?;
         if keys.unit == EraseUnit::SubBlock && spec.chip.partial_erase.sub_block_disturb.is_some() {
@@ -201,7 +201,7 @@ impl Layer for Zns {
         }
     }
 
-    fn capacity(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(user_pages(spec, keys, geometry))
     }
 
@@ -267,12 +267,12 @@ fn zone_size(keys: &ZnsKeys, geometry: &Geometry, capacity: u32) -> u64 {
 }
 
 /// Refuses zones that are no stripes of the device.
-fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), String> {
+fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), SpecError> {
     let planes = geometry.planes();
     if let Some(width) = keys.zone_planes.filter(|&width| !planes.is_multiple_of(width)) {
         let divisors: Vec<String> =
             (1..=planes).filter(|by| planes.is_multiple_of(*by)).map(|by| by.to_string()).collect();
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.zone_planes = {width} does not divide the device's {planes} planes; allowed: {}",
             divisors.join(" | ")
         ));
@@ -280,17 +280,17 @@ fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<
     let per_unit = unit_pages(spec, keys).pages_per_unit() as u32;
     if !per_unit.is_multiple_of(keys.run_pages) {
         let run = keys.run_pages;
-        return Err(format!("ftl.zns.run_pages = {run} does not divide the {per_unit} pages of an erase unit"));
+        return Err(refuse!("ftl.zns.run_pages = {run} does not divide the {per_unit} pages of an erase unit"));
     }
     let (depth, per_block, blocks) =
         (keys.units_per_plane, unit_pages(spec, keys).units() as u32, zone_blocks(spec, keys));
     if !depth.is_multiple_of(per_block) && !per_block.is_multiple_of(depth) {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.units_per_plane = {depth} neither divides the {per_block} units of a block nor is a multiple of them"
         ));
     }
     if depth > blocks * per_block {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.units_per_plane = {depth} exceeds the {} units of a plane's {blocks} good blocks",
             blocks * per_block
         ));
@@ -299,18 +299,18 @@ fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<
 }
 
 /// Refuses a zone size below the capacity, or of no whole number of pages.
-fn check_size(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), String> {
+fn check_size(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), SpecError> {
     let capacity = layout(spec, keys, geometry).capacity();
     let Some(kib) = keys.zone_size_kib else { return Ok(()) };
     let page_bytes = u64::from(geometry.page_bytes);
     let smallest = (u64::from(capacity) * page_bytes).div_ceil(1024);
     if kib < smallest {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.zone_size_kib = {kib} is below the zone's capacity of {capacity} pages; the smallest value that works is {smallest}"
         ));
     }
     if kib.checked_mul(1024).is_none_or(|bytes| bytes % page_bytes != 0 || bytes / page_bytes > u64::from(u32::MAX)) {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.zone_size_kib = {kib} is not a whole number of pages of geometry.page_bytes = {page_bytes} below 2^32"
         ));
     }
@@ -318,15 +318,15 @@ fn check_size(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
 }
 
 /// Refuses limits that the host's streams would break.
-fn check_limits(keys: &ZnsKeys) -> Result<(), String> {
+fn check_limits(keys: &ZnsKeys) -> Result<(), SpecError> {
     let ZnsKeys { max_open, max_active, streams, .. } = *keys;
     if max_open > max_active {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.max_open = {max_open} exceeds ftl.zns.max_active = {max_active}; allowed: at most that, because every open zone is active"
         ));
     }
     if streams > max_active {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.zns.streams = {streams} exceeds ftl.zns.max_active = {max_active}: the device would answer {}; allowed: at most {max_active}",
             ZoneError::TooManyActiveZones
         ));
@@ -335,7 +335,7 @@ fn check_limits(keys: &ZnsKeys) -> Result<(), String> {
 }
 
 /// Refuses what a host that addresses zones cannot have.
-fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), String> {
+fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), SpecError> {
     let capacity = u64::from(layout(spec, keys, geometry).capacity()) * u64::from(geometry.page_bytes);
     let recovery = spec.shared.recovery;
     let is_gapless = keys.zone_size_kib.is_none_or(|kib| kib.checked_mul(1024) == Some(capacity));
@@ -359,29 +359,29 @@ fn check_host_zones(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Re
 }
 
 /// Refuses zones that cannot be found again after a power cut.
-fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
+fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), SpecError> {
     let recovery = spec.shared.recovery;
     if recovery != Recovery::Off && keys.run_pages > 1 {
         let found = keys.run_pages;
-        return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.zns.run_pages = 1, found {found}"));
+        return Err(refuse!("ftl.recovery = \"{recovery}\" needs ftl.zns.run_pages = 1, found {found}"));
     }
     if recovery == Recovery::Off {
         return Ok(());
     }
     if keys.unit != EraseUnit::Block {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"{recovery}\" needs ftl.zns.unit = \"block\" with ftl.kind = \"zns\", found \"{}\"",
             keys.unit
         ));
     }
     if keys.mapping != ZoneMapping::Fixed {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"{recovery}\" needs ftl.zns.mapping = \"fixed\", found \"{}\": nothing stores which zone a block belongs to",
             keys.mapping
         ));
     }
     if spec.chip.timing.multi_plane != MultiPlane::Off {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"{recovery}\" needs timing.multi_plane = \"off\" with ftl.kind = \"zns\", found \"{}\"",
             spec.chip.timing.multi_plane
         ));
@@ -390,10 +390,10 @@ fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
 }
 
 /// Refuses an over-provisioning that leaves too few zones beside the data.
-fn check_room(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), String> {
+fn check_room(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(), SpecError> {
     let room = ZoneRoom::new(spec, keys, &layout(spec, keys, geometry));
     if room.zones <= room.kept {
-        return Err(format!(
+        return Err(refuse!(
             "the device has {} zones of {} pages; ftl.kind = \"zns\" needs {} with these streams and this ftl.gc_free_threshold: \
              lower ftl.zns.units_per_plane or ftl.zns.zone_planes",
             room.zones,
@@ -404,7 +404,7 @@ fn check_room(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
     let wanted = spec.pages_for_host(geometry);
     if u64::from(wanted) > room.pages_max() {
         let smallest = 1.0 - room.pages_max() as f64 / geometry.pages() as f64;
-        return Err(format!(
+        return Err(refuse!(
             "ftl.over_provisioning = {}: the host cannot clean its zones, because {} of {} are kept empty or open{}; the smallest \
              value that works is {}",
             spec.shared.over_provisioning,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use pumice_types::Choice;
 use pumice_types::key::{Field, Value, ValueKind};
+use pumice_types::{Choice, SpecError};
 
 use crate::error::excerpt;
 use crate::trace::columns::Role;
@@ -174,8 +174,8 @@ impl fmt::Display for ColumnRequest {
 impl Field for ColumnRequest {
     const SHAPE: ValueKind = ValueKind::Text;
 
-    fn read(value: Option<&Value>) -> Result<ColumnRequest, String> {
-        ColumnRequest::parse(value.and_then(Value::as_text).unwrap_or_default())
+    fn read(value: Option<&Value>) -> Result<ColumnRequest, SpecError> {
+        Ok(ColumnRequest::parse(value.and_then(Value::as_text).unwrap_or_default())?)
     }
 
     fn write(&self) -> Option<Value> {

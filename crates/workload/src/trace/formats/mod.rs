@@ -18,8 +18,8 @@ mod tencent;
 use std::fmt;
 use std::str::FromStr;
 
-use pumice_types::Choice;
 use pumice_types::key::{Field, Value, ValueKind};
+use pumice_types::{Choice, SpecError, refuse};
 
 use crate::error::{TraceError, excerpt};
 use crate::trace::columns::request::ColumnRequest;
@@ -171,10 +171,10 @@ impl FromStr for TraceFormat {
 impl Field for TraceFormat {
     const SHAPE: ValueKind = ValueKind::Choice(TraceFormat::NAMES);
 
-    fn read(value: Option<&Value>) -> Result<TraceFormat, String> {
+    fn read(value: Option<&Value>) -> Result<TraceFormat, SpecError> {
         let name = value.and_then(Value::as_text).unwrap_or_default();
         TraceFormat::from_name(name)
-            .ok_or_else(|| format!("is not allowed; allowed are {}", TraceFormat::NAMES.join(", ")))
+            .ok_or_else(|| refuse!("is not allowed; allowed are {}", TraceFormat::NAMES.join(", ")))
     }
 
     fn write(&self) -> Option<Value> {

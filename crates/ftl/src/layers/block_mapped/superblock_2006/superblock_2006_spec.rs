@@ -1,7 +1,7 @@
 //! The superblock FTL of 2006 as a spec asks for it.
 
 use pumice_types::key::{ANY, When};
-use pumice_types::{Geometry, keys};
+use pumice_types::{Geometry, SpecError, keys, refuse};
 
 use super::spare::{BLOCKS_MAX, IMAGE_BYTES, PT_PAGES, PTS, WRITE_NUMBER_BYTES};
 use super::{SpareTables, Superblock2006, SuperblockConfig};
@@ -55,10 +55,10 @@ impl Layer for Superblock2006 {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &Superblock2006Keys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &Superblock2006Keys) -> Result<(), SpecError> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));
         if physical <= logical {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.superblock.logical = {logical} leaves no U-block among the {physical} blocks that a superblock may own; \
                  raise ftl.superblock.physical, or with ftl.map_place = \"spare\" lower ftl.superblock.logical"
             ));
@@ -69,7 +69,7 @@ impl Layer for Superblock2006 {
         room(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &Superblock2006Keys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &Superblock2006Keys, geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(room(spec).user_pages(geometry))
     }
 
@@ -105,22 +105,22 @@ fn config(spec: &LayerSpec, keys: &Superblock2006Keys) -> SuperblockConfig {
     }
 }
 
-fn check_tables(spec: &LayerSpec, physical: u32) -> Result<(), String> {
+fn check_tables(spec: &LayerSpec, physical: u32) -> Result<(), SpecError> {
     let g = &spec.chip.geometry;
     let or_ram = "or set ftl.map_place = \"ram\"";
     if physical > BLOCKS_MAX {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.superblock.physical = {physical}; the map in spare areas can name {BLOCKS_MAX} blocks: lower it, {or_ram}"
         ));
     }
     if g.pages_per_block > PAGES_MAX {
-        return Err(format!(
+        return Err(refuse!(
             "geometry.pages_per_block = {}; the map in spare areas can name {PAGES_MAX} pages: lower it, {or_ram}",
             g.pages_per_block
         ));
     }
     if g.spare_bytes < IMAGE_BYTES {
-        return Err(format!(
+        return Err(refuse!(
             "geometry.spare_bytes = {}; the map in spare areas needs {IMAGE_BYTES}: raise it, {or_ram}",
             g.spare_bytes
         ));
@@ -129,7 +129,7 @@ fn check_tables(spec: &LayerSpec, physical: u32) -> Result<(), String> {
     let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
     let blocks = planes.iter().fold(u64::from(g.blocks_per_plane), |n, &f| n * u64::from(f));
     if blocks > NAMED_BLOCKS_MAX {
-        return Err(format!(
+        return Err(refuse!(
             "geometry gives {blocks} blocks; the map in spare areas can name {NAMED_BLOCKS_MAX}: use fewer, {or_ram}"
         ));
     }

@@ -1,7 +1,7 @@
 //! What stands in the way of a page-level FTL.
 
-use pumice_types::Choice;
 use pumice_types::refusal::{needs, quoted};
+use pumice_types::{Choice, SpecError, refuse};
 
 use super::map_units;
 use super::page_spec::{
@@ -20,7 +20,7 @@ const LOGGED_PAGES_MAX: u64 = SLOT_RECORD as u64;
 const WEAR_BYTES: u32 = 4;
 
 /// Refuses what a page-level FTL cannot be, and what its keys exclude among each other.
-pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
         return Err("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
@@ -35,7 +35,7 @@ pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Resul
 }
 
 /// Refuses what does not recover yet.
-fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let recovery = spec.shared.recovery;
     if recovery == Recovery::Off {
         return Ok(());
@@ -75,21 +75,22 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses blocks that have no room for data beside their summary.
-fn check_summary(spec: &LayerSpec) -> Result<(), String> {
+fn check_summary(spec: &LayerSpec) -> Result<(), SpecError> {
     if data_pages(spec) == 0 {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"{}\" takes the last page of each block; geometry.pages_per_block must be at least 2, found {}",
-            spec.shared.recovery, spec.chip.geometry.pages_per_block
+            spec.shared.recovery,
+            spec.chip.geometry.pages_per_block
         ));
     }
     Ok(())
 }
 
 /// Refuses a device whose map and journal do not fit the words and pages of the log.
-fn check_log(spec: &LayerSpec) -> Result<(), String> {
+fn check_log(spec: &LayerSpec) -> Result<(), SpecError> {
     let geometry = spec.chip.geometry.scaled(1.0)?;
     if geometry.pages() > LOGGED_PAGES_MAX {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"checkpoint\": a journal can name {LOGGED_PAGES_MAX} pages, and geometry gives {}; allowed: \"scan\" | \"summary\"",
             geometry.pages()
         ));
@@ -98,7 +99,7 @@ fn check_log(spec: &LayerSpec) -> Result<(), String> {
     let page_bytes = geometry.page_bytes * u32::from(units);
     let smallest = LogShape::page_bytes_min(planes, units);
     if page_bytes < smallest {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"
         ));
     }
@@ -106,7 +107,7 @@ fn check_log(spec: &LayerSpec) -> Result<(), String> {
 }
 
 /// Refuses what stands in the way of a user's own policy.
-fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let decides = spec.decides;
     needs(
         format_args!("a policy that decides {}", decides.names().join(", ")),
@@ -131,7 +132,7 @@ fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses what stands in the way of handles.
-fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     if keys.handles.is_none() {
         return Ok(());
     }
@@ -159,7 +160,7 @@ fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses what stands in the way of stripes over planes.
-fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let (group, chip, recovery) = (keys.erase_group, spec.chip, spec.shared.recovery);
     let geometry = chip.geometry.scaled(1.0)?;
     // Where the planes of a group are one, its stripes are blocks.
@@ -180,7 +181,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     )?;
     let pages = u32::from(geometry.pages_per_block) * group.planes(&geometry);
     if pages > u32::from(u16::MAX) {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.erase_group = \"{group}\" makes stripes of {pages} pages; allowed: at most {}",
             u16::MAX
         ));
@@ -189,7 +190,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses an erase unit that other settings do not go with.
-fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let unit = keys.erase_unit;
     spec.check_unit("ftl.erase_unit", unit)?;
     if unit == EraseUnit::Block {
@@ -207,7 +208,7 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses a map in flash without a budget, with two, or a budget without such a map.
-fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let budgets = usize::from(keys.map_ram_kib.is_some()) + usize::from(spec.shared.map_cache_entries.is_some());
     match (spec.shared.map_place, budgets) {
         (MapPlace::Cached, 1) | (MapPlace::Ram | MapPlace::Spare, 0) => Ok(()),
@@ -217,17 +218,17 @@ fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         (MapPlace::Cached, _) => {
             Err("ftl.map_ram_kib and ftl.map_cache_entries are both given; allowed: one of them".into())
         }
-        (place @ (MapPlace::Ram | MapPlace::Spare), _) => Err(format!(
+        (place @ (MapPlace::Ram | MapPlace::Spare), _) => Err(refuse!(
             "ftl.map_ram_kib and ftl.map_cache_entries belong to ftl.map_place = \"cached\", found \"{place}\""
         )),
     }
 }
 
 /// Refuses an over-provisioning that leaves too few blocks beside the data.
-fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
     let (raw, data) = (spec.blocks_per_plane(), data_blocks_max(spec, keys));
     if data == 0 {
-        return Err(format!(
+        return Err(refuse!(
             "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
             reserve(spec, keys) + 1 + map_reserve(spec, 1)
         ));
@@ -238,7 +239,7 @@ fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let smallest = (raw_pages - u64::from(data) * data_pages) as f64 / raw_pages as f64;
     if spec.shared.over_provisioning < smallest {
         let map = if spec.shared.map_place == MapPlace::Cached { ", for translation pages" } else { "" };
-        return Err(format!(
+        return Err(refuse!(
             "ftl.over_provisioning = {}: garbage collection cannot make progress, because {kept} of {raw} blocks a plane are kept \
              free, open{map} or bad; the smallest value that works is {}",
             spec.shared.over_provisioning,

@@ -22,8 +22,8 @@ pub enum HotCold {
     Mixed,
     /// Copies have a block of their own.
     Copies,
-    /// So have hot pages, written and copied: those that the host wrote before, in this window or the
-    /// last one.
+    /// Copies have a block of their own, and so have hot pages, written and copied: those that the host wrote before,
+    /// in this window or the last one.
     Recency {
         /// Host writes of a window, at least 1.
         window: u32,

@@ -1,6 +1,6 @@
 //! The page-level FTL as an entry of the registry.
 
-use pumice_types::{ChipKeys, Geometry, Lpn};
+use pumice_types::{ChipKeys, Geometry, Lpn, SpecError, refuse};
 
 use super::page_spec::{PageKeys, cached_map, config, data_pages, log_shape, trim_shape};
 use super::{check, map_units};
@@ -45,19 +45,19 @@ impl Layer for PageFtl {
         }
     }
 
-    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
         check::check(spec, keys)
     }
 
-    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
         match (keys.erase_unit, spec.shared.map_place) {
             (EraseUnit::Block, MapPlace::Ram) => Ok(()),
-            (EraseUnit::Block, place) => Err(format!("ftl.map_place = \"ram\", found \"{place}\"")),
-            (unit, _) => Err(format!("ftl.erase_unit = \"block\", found \"{unit}\"")),
+            (EraseUnit::Block, place) => Err(refuse!("ftl.map_place = \"ram\", found \"{place}\"")),
+            (unit, _) => Err(refuse!("ftl.erase_unit = \"block\", found \"{unit}\"")),
         }
     }
 
-    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(spec.pages_for_host(geometry))
     }
 

@@ -19,7 +19,7 @@ choice! {
         Mixed = "mixed",
         /// Copies of collection are apart.
         Gc = "gc",
-        /// So are hot pages.
+        /// Copies of collection and hot pages are apart.
         Recency = "recency",
     }
 }

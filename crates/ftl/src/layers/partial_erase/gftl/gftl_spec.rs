@@ -1,7 +1,7 @@
 //! GFTL as a spec asks for it.
 
 use pumice_types::key::{When, float};
-use pumice_types::{Geometry, Time, keys};
+use pumice_types::{Geometry, SpecError, Time, keys, refuse};
 
 use super::{Gftl, GftlConfig};
 use crate::erase::flash_timing;
@@ -44,7 +44,7 @@ impl Layer for Gftl {
 
     const FACTS: Facts = Facts { merges: Facts::PLAIN.merges, ..Nftl::FACTS };
 
-    fn check(spec: &LayerSpec, _: &GftlKeys) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &GftlKeys) -> Result<(), SpecError> {
         check_slot(spec)?;
         spec.check_spare_bytes(recovery::SPARE_BYTES)?;
         nftl::check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
@@ -54,7 +54,7 @@ impl Layer for Gftl {
         whole_share(u64::from(spec.blocks_per_plane()), keys.write_buffer_share).max(1)
     }
 
-    fn capacity(spec: &LayerSpec, _: &GftlKeys, geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &GftlKeys, geometry: &Geometry) -> Result<u32, SpecError> {
         Nftl::capacity(spec, &(), geometry)
     }
 
@@ -70,12 +70,12 @@ impl Layer for Gftl {
 }
 
 /// Refuses a slot that holds no step of a merge.
-fn check_slot(spec: &LayerSpec) -> Result<(), String> {
+fn check_slot(spec: &LayerSpec) -> Result<(), SpecError> {
     let timing = flash_timing(spec.chip)?;
     let search = timing.pages.mean_t_r() + timing.spare_transfer + timing.command_overhead;
     let step: Time = timing.mean_copy().max(search);
     if timing.t_bers < step {
-        return Err(format!(
+        return Err(refuse!(
             "timing.t_bers_us = {}: a slot of GFTL must hold a page copy and a spare read; the smallest value that works is {}",
             spec.chip.timing.t_bers_us,
             step.as_us()

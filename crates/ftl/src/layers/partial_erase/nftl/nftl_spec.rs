@@ -1,6 +1,6 @@
 //! The NFTL as a spec asks for it.
 
-use pumice_types::Geometry;
+use pumice_types::{Geometry, SpecError, refuse};
 
 use super::{Nftl, NftlConfig};
 use crate::plan::{FillTarget, FtlError, program_and_note};
@@ -29,12 +29,12 @@ impl Layer for Nftl {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
         spec.check_spare_bytes(MARKED_SPARE_BYTES)?;
         check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
         Ok(geometry.planes() * spec.user_blocks_per_plane() * u32::from(geometry.pages_per_block))
     }
 
@@ -79,11 +79,11 @@ pub(in crate::layers) fn config_keeping(parts: &LayerParts, kept_blocks: u32) ->
 ///
 /// # Errors
 /// The impossibility, with the smallest over-provisioning that works.
-pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32, kept: u32) -> Result<(), String> {
+pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32, kept: u32) -> Result<(), SpecError> {
     let good = spec.chip.geometry.good_blocks_per_plane();
     let (kind, over_provisioning) = (spec.kind, spec.shared.over_provisioning);
     if logical == 0 {
-        return Err(format!(
+        return Err(refuse!(
             "ftl.over_provisioning = {over_provisioning} leaves no block a plane for the host; lower it"
         ));
     }
@@ -94,13 +94,13 @@ pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32, kept: u32) -
     }
     let possible = good.saturating_sub(spare);
     if possible == 0 {
-        return Err(format!(
+        return Err(refuse!(
             "geometry has {good} good blocks a plane; ftl.kind = \"{kind}\" needs at least {}",
             spare + 1
         ));
     }
     let smallest = typed_share(1.0 - f64::from(possible) / f64::from(spec.blocks_per_plane()));
-    Err(format!(
+    Err(refuse!(
         "ftl.over_provisioning = {over_provisioning} leaves {} blocks a plane beyond the {logical} logical ones, and \
          ftl.kind = \"{kind}\" needs {spare} to update and merge in; the smallest value that works is {smallest}",
         good.saturating_sub(logical),

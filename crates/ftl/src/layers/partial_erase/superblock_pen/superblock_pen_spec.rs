@@ -1,6 +1,6 @@
 //! PEN's superblock FTL as a spec asks for it.
 
-use pumice_types::Geometry;
+use pumice_types::{Geometry, SpecError, refuse};
 
 use super::{SuperblockPen, SuperblockPenConfig};
 use crate::layers::partial_erase::nftl::check_room;
@@ -35,14 +35,14 @@ impl Layer for SuperblockPen {
         ..Facts::PLAIN
     };
 
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));
         if physical <= logical {
-            return Err(format!("ftl.superblock.physical = {physical} must exceed ftl.superblock.logical = {logical}"));
+            return Err(refuse!("ftl.superblock.physical = {physical} must exceed ftl.superblock.logical = {logical}"));
         }
         let pages = u32::from(spec.chip.geometry.pages_per_block);
         if logical * pages > SUPERBLOCK_PAGES_MAX {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.superblock.logical = {logical} gives superblocks of {} pages; allowed: at most {SUPERBLOCK_PAGES_MAX}, so \
                  ftl.superblock.logical = {} with geometry.pages_per_block = {pages}",
                 logical * pages,
@@ -51,7 +51,7 @@ impl Layer for SuperblockPen {
         }
         let blocks = spec.user_blocks_per_plane();
         if blocks < logical {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.over_provisioning = {} leaves {blocks} blocks a plane for the host, less than one superblock of \
                  ftl.superblock.logical = {logical}",
                 spec.shared.over_provisioning
@@ -59,7 +59,7 @@ impl Layer for SuperblockPen {
         }
         let raw = spec.blocks_per_plane();
         if physical > raw {
-            return Err(format!(
+            return Err(refuse!(
                 "ftl.superblock.physical = {physical} exceeds the blocks of a plane, geometry.blocks_per_plane = {raw}"
             ));
         }
@@ -67,7 +67,7 @@ impl Layer for SuperblockPen {
         check_room(spec, superblocks_per_plane(spec) * logical, 1 + recovery::reserve(spec))
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
         let blocks = geometry.planes() * superblocks_per_plane(spec) * spec.superblock.logical;
         Ok(blocks * u32::from(geometry.pages_per_block))
     }
