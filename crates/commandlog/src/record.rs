@@ -54,9 +54,9 @@ pub enum LogRecord {
     /// A page of the translation layer's own that lay there before the first command. The pages of a block come together,
     /// in their order.
     Own {
-        /// Its place.
+        /// Place of the page.
         place: PageAddress,
-        /// Its logical page.
+        /// Logical page stored there.
         lpn: Lpn,
     },
     /// What the next program puts into a mapping unit of its page. There is one such record for each unit, in order.
