@@ -233,7 +233,7 @@ fn neighbours(sets: &[(String, String)]) -> Vec<(&'static str, Config)> {
 }
 
 fn bases() -> [Case; 3] {
-    let closed = [("host.mode", "closed-loop"), ("host.queue_depth", "4"), ("workload.requests", "1500")];
+    let closed = [("host.mode", "closed-loop"), ("host.queue_depth", "4"), ("workload.requests", "600")];
     let scan = [("ftl.kind", "page"), ("ftl.recovery", "scan"), ("run.check", "integrity")];
     let aero = [
         ("ftl.kind", "page"),
