@@ -2,7 +2,7 @@
 
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.built$(if $(PGO),-pgo)
+STAMP  := $(VENV)/.built$(if $(PGO),-pgo)$(if $(QUICK),-quick)
 WHEELS := target/wheels
 DIST   := dist
 OUT    := out/first-light
@@ -62,7 +62,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test power lint bench clients figures generated docs fuzz miri dist install clean \
-    $(LIBRARIES:%=install-%) c-archive tests-built
+    $(LIBRARIES:%=install-%) c-archive tests-built suite
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -75,22 +75,31 @@ run: $(STAMP) ## the main job: partial erase against its baseline, as a table, f
 	$(BIN)/pumice reproduce pen --figure 6 --figure 10 --figure 11 --out $(OUT)/worked-examples
 	$(BIN)/pumice report $(OUT) $(OUT)/worked-examples --out $(OUT)/report.html
 
+# Where no engine was built yet, the tests have one without link-time optimisation, which takes minutes; the
+# wheel and the test programs are built side by side, because the last step of a wheel keeps one core busy and not two.
+TESTED := $(MAKE) --no-print-directory $(if $(wildcard $(VENV)/.built),,QUICK=1)
+ifdef QUICK
+export CARGO_PROFILE_RELEASE_LTO           := off
+export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+endif
+
 test: ## check the code, then run every test
 	rustc --version
-	@$(MAKE) --no-print-directory -j2 $(STAMP) tests-built
-	@$(MAKE) --no-print-directory lint
-	cargo test --workspace
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	@$(TESTED) -j2 build tests-built
+	@$(TESTED) suite
 
-# Built beside the wheel, whose last step keeps one core busy and not two.
 tests-built:
 	cargo test --workspace --no-run --quiet
+
+suite: lint
+	cargo test --workspace
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time); of one POWER_LAYER alone, if it is given
 	export PUMICE_POWER_WHOLE=1 PUMICE_POWER_CUTS=$(or $(POWER_CUTS),1000000) \
 	        PUMICE_POWER_SEED=$(or $(POWER_SEED),$(shell date +%s)) \
 	        $(if $(POWER_LAYER),PUMICE_POWER_LAYER=$(POWER_LAYER)); \
-	cargo test -p pumice-engine --test engine -- --nocapture power
+	cargo test -p pumice-engine --test engine -- --nocapture power smallest_reserve
 
 # Only the Rust toolchain itself is assumed, and rustfmt and clippy are parts that may be missing.
 lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
