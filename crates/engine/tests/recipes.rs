@@ -120,7 +120,7 @@ fn t993_what_a_recipe_names_is_there() {
 const REGISTRIES: [(&str, &str, &[&str], &[&str]); 4] = [
     ("crates/ftl/src/blocks/victims", "mod.rs", &["closed_blocks", "columns"], &["mod NAME;", " NAME::", " NAME: "]),
     ("crates/workload/src/trace/formats", "mod.rs", &["format"], &["mod NAME;", "    NAME::"]),
-    ("crates/workload/src/generator/patterns", "mod.rs", &[], &["mod NAME;", "pub use NAME::", " = NAME::"]),
+    ("crates/workload/src/generator/patterns", "mod.rs", &[], &["mod NAME;", " = NAME::"]),
     ("crates/types/src/erase/schemes", "mod.rs", &[], &["NAME::"]),
 ];
 

@@ -181,7 +181,9 @@ pub trait Figures {
     }
 
     /// Starts counting anew.
-    fn reset_counters(&mut self);
+    fn reset_counters(&mut self) {
+        *self.counters_mut() = GcCounters { u_blocks_max: self.u_blocks_used(), ..GcCounters::default() };
+    }
 
     /// Blocks and RAM that its map takes for the case of a power cut; `None` if it keeps no log.
     fn log_size(&self) -> Option<LogSize> {

@@ -44,11 +44,6 @@ impl Shared {
         self.u_blocks_used
     }
 
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
-    }
-
     /// One more U-block is in use.
     pub fn note_u_taken(&mut self) {
         self.u_blocks_used += 1;

@@ -210,11 +210,6 @@ impl<F: PlaneFtl> Figures for Striped<F> {
     fn u_blocks_used(&self) -> u64 {
         self.shared.u_blocks_used()
     }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.shared.reset_counters();
-    }
 }
 
 impl<F: PlaneFtl> MemoryUse for Striped<F> {

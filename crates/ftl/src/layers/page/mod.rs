@@ -397,11 +397,6 @@ impl Figures for PageFtl {
         &mut self.counters
     }
 
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
-
     fn log_size(&self) -> Option<LogSize> {
         let log = self.log.as_ref().map(|log| log.size());
         match &self.trims {

@@ -365,11 +365,6 @@ impl Figures for Nftl {
     fn u_blocks_used(&self) -> u64 {
         self.u_blocks_used
     }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
-    }
 }
 
 impl MemoryUse for Nftl {

@@ -304,11 +304,6 @@ impl Figures for SuperblockPen {
     fn counters_mut(&mut self) -> &mut GcCounters {
         &mut self.counters
     }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
 }
 
 impl MemoryUse for SuperblockPen {
