@@ -121,8 +121,8 @@ class Device:
         if kind not in REQUEST_KINDS:
             raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(REQUEST_KINDS)}")
         try:
-            number, place, hints = REQUEST_KINDS.index(kind), (offset_bytes, bytes), (fua, stream, flow)
-            return self._device.submit(now, number, place, hints, memoryview(data).tobytes())
+            when, place, hints = (now, REQUEST_KINDS.index(kind)), (offset_bytes, bytes), (fua, stream, flow)
+            return self._device.submit(when, place, hints, memoryview(data).tobytes())
         except OverflowError as error:
             raise DeviceRefusal(f"a number is out of range: {error}") from None
 

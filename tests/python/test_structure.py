@@ -105,7 +105,7 @@ def test_both_packages_have_the_version_of_the_engine() -> None:
 
 #: What a comment cannot begin with that is shown alone, as every doc comment is.
 WITHOUT_SUBJECT = re.compile(
-    r"//[/!] (It|That|These|Those|Such|The same|Likewise|Who|Whose|Since when|Its|Their|They|All of it|All of them|Of)\b"
+    r"//[/!] (It|That|These|Those|Such|The same|Likewise|Who|Whose|Since when|Its|Their|They|All of (it|them)|Of)\b"
 )
 
 

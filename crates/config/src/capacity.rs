@@ -53,7 +53,7 @@ fn fewest(config: &Config, gib: f64) -> (u32, Config) {
 
 fn checked(config: &Config) -> Result<(), SpecError> {
     config.chip.check()?;
-    Ok(config.ftl.check(&config.chip, &config.initial)?)
+    config.ftl.check(&config.chip, &config.initial)
 }
 
 fn capacity_gib(config: &Config) -> Result<f64, SpecError> {

@@ -37,7 +37,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
         false => check_flows(config)?,
     }
     check_until(config)?;
-    Ok(check_output(config)?)
+    check_output(config)
 }
 
 /// Checks what a spec says of chips that no controller drives.
@@ -54,7 +54,7 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
             chip.erase.max_loops, chip.partial_erase.unit
         )));
     }
-    Ok(check_read_retry(chip)?)
+    check_read_retry(chip)
 }
 
 /// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.

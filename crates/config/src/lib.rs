@@ -273,7 +273,7 @@ impl Config {
     /// A scale that does not fit the geometry.
     pub fn user_pages(&self, scale: f64) -> Result<u32, SpecError> {
         let chip = self.assumed_chip();
-        Ok(self.ftl.user_pages(&self.layer_spec(&chip), &self.device_geometry(scale)?)?)
+        self.ftl.user_pages(&self.layer_spec(&chip), &self.device_geometry(scale)?)
     }
 
     /// Bytes that the host can address at a scale.

@@ -117,7 +117,8 @@ impl PythonDevice {
         self.0.outstanding()
     }
 
-    fn submit(&mut self, now: u64, kind: u8, place: (u64, u32), hints: (bool, u8, u8), data: &[u8]) -> PyResult<u64> {
+    fn submit(&mut self, when: (u64, u8), place: (u64, u32), hints: (bool, u8, u8), data: &[u8]) -> PyResult<u64> {
+        let (now, kind) = when;
         let kind = *KINDS.get(usize::from(kind)).ok_or_else(|| PyValueError::new_err("kind: 0 to 8"))?;
         let (fua, stream, flow) = hints;
         let request = DeviceRequest { kind, offset_bytes: place.0, bytes: place.1, fua, stream, flow };

@@ -58,10 +58,7 @@ impl<T: Into<String>> From<T> for OwnFault {
 /// Without the name of the code, which is put in front where the fault is told.
 impl From<FtlError> for OwnFault {
     fn from(error: FtlError) -> OwnFault {
-        match error {
-            FtlError::Own(fault) => fault.text.into(),
-            other => other.to_string().into(),
-        }
+        if let FtlError::Own(fault) = error { fault.text.into() } else { error.to_string().into() }
     }
 }
 

@@ -30,8 +30,11 @@ impl<T> Device<'_, T> {
         self.pass_time(self.now())?;
         let at = self.now() - self.session.behind();
         let volatile = if self.loses_ram() { self.path().volatile_but_lost() } else { self.path().volatile() };
+        let (loses_ram, is_idle) = (self.loses_ram(), self.operations.under_way() == 0);
         let Some(store) = &mut self.kept.store else { return Ok(()) };
-        let kept = volatile.encode().and_then(|ram| store.commit(at, &ram));
+        // What is buffered or under way would be lost, so a flush behind this commit has something to keep.
+        let is_all = !loses_ram || (is_idle && store.is_flushed());
+        let kept = volatile.encode().and_then(|ram| store.commit(at, &ram, is_all));
         kept.and_then(|()| self.path().medium.commit(false))
     }
 
@@ -136,6 +139,8 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use pumice_config::{Config, SpecSource};
+    use pumice_ftl::FtlKind;
+    use pumice_types::Choice;
     use pumice_workload::RandomStream;
 
     use super::*;
@@ -291,6 +296,80 @@ mod tests {
                 check(&config, &of("machine"), known, &format!("{what}, not all of them on the disk"));
             }
             ["used", "killed", "machine"].iter().for_each(|name| std::fs::remove_file(of(name)).expect("was written"));
+        }
+    }
+
+    /// What was promised of each page, and values that were written since.
+    struct Promised(Vec<Vec<u8>>);
+
+    impl Promised {
+        fn check(&mut self, device: &mut Device<()>, what: &str) {
+            for (page, values) in self.0.iter_mut().enumerate() {
+                let place = Place { offset: page as u64 * PAGE, bytes: PAGE as u32 };
+                let Reply::Data(_, found) = done(device, ClientOperation::Read(place)) else {
+                    panic!("{what}: no data")
+                };
+                assert!(found.iter().all(|&byte| byte == found[0]), "{what}: page {page} is of several writes");
+                assert!(values.contains(&found[0]), "{what}: page {page} holds {}, allowed: {values:?}", found[0]);
+                *values = vec![found[0]];
+            }
+        }
+
+        fn use_once(&mut self, device: &mut Device<()>, random: &mut RandomStream, nth: u64) {
+            let page = random.below(PAGES) as usize;
+            let pages = page..(page + 1 + random.below(8) as usize).min(PAGES as usize);
+            let place = Place { offset: page as u64 * PAGE, bytes: (pages.len() as u64 * PAGE) as u32 };
+            let (value, fua) = (random.bits() as u8, random.below(6) == 0);
+            let (operation, written) = match random.below(8) {
+                0 => (ClientOperation::Flush, None),
+                1 => (ClientOperation::WriteZeroes { place, fua, stored: nth % 2 == 1 }, Some(0)),
+                _ => (ClientOperation::Write { place, data: vec![value; place.bytes as usize], fua }, Some(value)),
+            };
+            if let Some(value) = written {
+                self.0[pages.clone()].iter_mut().for_each(|values| values.push(value));
+            }
+            let lasts = operation.lasts();
+            assert_eq!(done(device, operation), Reply::Done);
+            let of = if written.is_none() { 0..PAGES as usize } else { pages };
+            if lasts {
+                self.0[of].iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
+            }
+        }
+    }
+
+    /// Uses a device in a file, whose process ends again and again, at once or in the middle of what it does behind its
+    /// last commit.
+    fn use_and_end(config: &Config, file: &Path, name: &str, seed: u64) {
+        let mut random = RandomStream::new(seed, name);
+        let mut promised = Promised(vec![vec![0]; PAGES as usize]);
+        for session in 0..6 {
+            with_device(config, file, |device| {
+                promised.check(device, &format!("{name}, ended {session} times"));
+                let operations = random.below(66);
+                (0..operations).for_each(|nth| promised.use_once(device, &mut random, nth));
+            });
+        }
+        std::fs::remove_file(file).expect("was written");
+    }
+
+    /// A flush behind a write with force unit access was not committed, because nothing else had come in between: what
+    /// was buffered before both of them was lost.
+    #[test]
+    fn s175_every_layer_in_a_file_keeps_its_promises_however_often_its_process_ends() {
+        for &kind in FtlKind::ALL {
+            for recovery in kind.facts().recoveries {
+                for buffer in ["0", "128"] {
+                    let sets = [
+                        ("ftl.kind", kind.name()),
+                        ("ftl.recovery", recovery.name()),
+                        ("host.write_buffer_kib", buffer),
+                        ("host.flush", "lru"),
+                    ];
+                    let name = format!("ended-{}-{}-{buffer}", kind.name(), recovery.name());
+                    let file = std::env::temp_dir().join(format!("pumice-{name}-{}", std::process::id()));
+                    (0..2).for_each(|seed| use_and_end(&config(&sets), &file, &name, seed));
+                }
+            }
         }
     }
 }

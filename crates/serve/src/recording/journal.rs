@@ -54,6 +54,11 @@ impl DeviceEvent {
             DeviceEvent::Commit(..) => false,
         }
     }
+
+    /// Whether it is a flush.
+    pub fn is_flush(&self) -> bool {
+        matches!(self, DeviceEvent::Request(request) if request.kind == RequestKind::Flush)
+    }
 }
 
 /// Number of a kind of request.

@@ -241,11 +241,12 @@ impl<R: Read> EntryReader<'_, R> {
     }
 
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SimError> {
-        self.input.read_exact(bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
+        self.input.read_exact(bytes).map_err(|error| {
+            if error.kind() == io::ErrorKind::UnexpectedEof {
                 self.refusal("ends in the middle; the session that it is of did not end well")
+            } else {
+                self.refusal(&format!("{DAMAGED}: {error}"))
             }
-            _ => self.refusal(&format!("{DAMAGED}: {error}")),
         })
     }
 

@@ -74,8 +74,10 @@ pub struct Store {
     pending: Vec<u8>,
     /// Bytes of the device's RAM behind the last commit.
     ram_bytes: u64,
-    /// Something but reads and flushes has come since the last commit.
+    /// A commit would keep something that the last one does not.
     is_changed: bool,
+    /// A flush has come since something was changed.
+    is_flushed: bool,
 }
 
 impl Store {
@@ -99,7 +101,8 @@ impl Store {
         let header = if is_new { wanted } else { wanted.found_in(&file, path)? };
         let journal_bytes = header.journal_bytes;
         let (pending, path) = (Vec::new(), path.to_owned());
-        let mut store = Store { header, path, file, journal_bytes, pending, ram_bytes: 0, is_changed: false };
+        let (ram_bytes, is_changed, is_flushed) = (0, false, false);
+        let mut store = Store { header, path, file, journal_bytes, pending, ram_bytes, is_changed, is_flushed };
         if is_new {
             store.made().map_err(in_file(&store.path))?;
         }
@@ -169,7 +172,9 @@ impl Store {
     /// # Errors
     /// The file's, in one line.
     pub fn add(&mut self, event: &DeviceEvent) -> Result<(), SimError> {
-        self.is_changed |= event.changes_device();
+        let changes = event.changes_device();
+        self.is_changed |= changes;
+        self.is_flushed = event.is_flush() || (self.is_flushed && !changes);
         self.pending.extend(journal::encode(event));
         if self.pending.len() >= WRITTEN_TOGETHER { self.write_pending() } else { Ok(()) }
     }
@@ -182,17 +187,25 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a flush has come behind all that changes the device.
+    pub fn is_flushed(&self) -> bool {
+        self.is_flushed
+    }
+
     /// Whether a commit would keep anything that the last one does not.
     pub fn is_changed(&self) -> bool {
         self.is_changed
     }
 
-    /// Commits the device as it is at this instant of the workload's clock, with this in its RAM.
+    /// Commits the device as it is at this instant of the workload's clock, with this in its RAM. `is_all`: nothing that
+    /// came before it is lost in a session that breaks off.
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn commit(&mut self, at: Time, ram: &[u8]) -> Result<(), SimError> {
-        self.commit_as(LastEnd::BrokenOff, at, ram)
+    pub fn commit(&mut self, at: Time, ram: &[u8], is_all: bool) -> Result<(), SimError> {
+        self.commit_as(LastEnd::BrokenOff, at, ram)?;
+        self.is_changed = !is_all;
+        Ok(())
     }
 
     fn commit_as(&mut self, end: LastEnd, at: Time, ram: &[u8]) -> Result<(), SimError> {
