@@ -20,6 +20,7 @@ use crate::power_map::OF_MAPS;
 use crate::power_planes::OF_PLANES;
 use crate::power_protection::OF_PROTECTION;
 use crate::power_sub_blocks::OF_PARTS;
+use crate::power_units::OF_GATHERING;
 use crate::power_wear::OF_WEAR;
 use crate::power_zones::OF_ZONES;
 use crate::support::{NO_SPEC, spec};
@@ -522,6 +523,7 @@ fn t802_every_fault_in_recovery_is_noticed() {
         OF_PARTS,
         OF_PLANES,
         OF_MAPS,
+        OF_GATHERING,
         OF_HANDLES,
         OF_WEAR,
         OF_ZONES,
