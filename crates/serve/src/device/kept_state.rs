@@ -135,6 +135,7 @@ impl<T> Device<'_, T> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::ops::Range;
     use std::os::unix::fs::FileExt;
     use std::path::{Path, PathBuf};
 
@@ -181,6 +182,57 @@ mod tests {
         device.take_done(device.now()).expect("is done").reply
     }
 
+    /// The values that each page may hold: the promised one, and those that were written since.
+    struct Promised(Vec<Vec<u8>>);
+
+    impl Promised {
+        fn zeroes() -> Promised {
+            Promised(vec![vec![0]; PAGES as usize])
+        }
+
+        /// An operation is about to be done.
+        fn ask(&mut self, operation: &ClientOperation) {
+            let Some((pages, value)) = written(operation) else { return };
+            self.0[pages].iter_mut().for_each(|values| values.push(value));
+        }
+
+        /// Does an operation that was asked for.
+        fn perform(&mut self, device: &mut Device<()>, operation: ClientOperation) {
+            let promises = operation.lasts().then(|| written(&operation).map_or(0..PAGES as usize, |(pages, _)| pages));
+            assert_eq!(done(device, operation), Reply::Done);
+            if let Some(pages) = promises {
+                self.0[pages].iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
+            }
+        }
+
+        /// Looks at every page, and goes on with what is there.
+        fn check(&mut self, device: &mut Device<()>, what: &str) {
+            for (page, values) in self.0.iter_mut().enumerate() {
+                let place = Place { offset: page as u64 * PAGE, bytes: PAGE as u32 };
+                let Reply::Data(_, found) = done(device, ClientOperation::Read(place)) else {
+                    panic!("{what}: no data")
+                };
+                assert!(found.iter().all(|&byte| byte == found[0]), "{what}: page {page} is of several writes");
+                assert!(values.contains(&found[0]), "{what}: page {page} holds {}, allowed: {values:?}", found[0]);
+                *values = vec![found[0]];
+            }
+        }
+    }
+
+    /// The pages that an operation writes, and the value that they hold then.
+    fn written(operation: &ClientOperation) -> Option<(Range<usize>, u8)> {
+        let (place, value) = match operation {
+            ClientOperation::Write { place, data, .. } => (place, data[0]),
+            ClientOperation::WriteZeroes { place, .. } => (place, 0),
+            ClientOperation::Flush => return None,
+            ClientOperation::Read(_) | ClientOperation::Trim { .. } | ClientOperation::Status { .. } => {
+                panic!("nothing is known of what {operation:?} leaves")
+            }
+        };
+        let first = (place.offset / PAGE) as usize;
+        Some((first..first + (u64::from(place.bytes) / PAGE) as usize, value))
+    }
+
     /// What was done to the file, and what a client knew when so much of it was done: of each page the values that it may
     /// hold if nothing more is done, the promised one first.
     struct Witnessed {
@@ -198,29 +250,20 @@ mod tests {
         let mut known = Vec::new();
         with_device(config, file, |device| {
             let mut random = RandomStream::new(23, "witness");
-            let mut values = vec![vec![0]; PAGES as usize];
+            let mut promised = Promised::zeroes();
             for nth in 0..200u64 {
                 let page = random.below(PAGES - 8);
-                let pages = page as usize..(page + 1 + random.below(8)) as usize;
-                let place = Place { offset: page * PAGE, bytes: (pages.len() as u64 * PAGE) as u32 };
-                let (value, fua) = (nth as u8, nth % 9 == 0);
-                let data = vec![value; place.bytes as usize];
+                let place = Place { offset: page * PAGE, bytes: ((1 + random.below(8)) * PAGE) as u32 };
+                let data = vec![nth as u8; place.bytes as usize];
                 let operation = match nth % 12 {
                     11 => ClientOperation::Flush,
-                    _ => ClientOperation::Write { place, data, fua },
+                    _ => ClientOperation::Write { place, data, fua: nth % 9 == 0 },
                 };
-                if operation != ClientOperation::Flush {
-                    values[pages.clone()].iter_mut().for_each(|values| values.push(value));
-                }
-                let lasts = operation.lasts();
-                known.push((changes_so_far(), values.clone()));
-                let of = if operation == ClientOperation::Flush { 0..PAGES as usize } else { pages };
-                assert_eq!(done(device, operation), Reply::Done);
-                if lasts {
-                    values[of].iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
-                }
+                promised.ask(&operation);
+                known.push((changes_so_far(), promised.0.clone()));
+                promised.perform(device, operation);
             }
-            known.push((changes_so_far(), values));
+            known.push((changes_so_far(), promised.0));
         });
         Witnessed { changes: CHANGES.take().expect("was noted"), known }
     }
@@ -245,16 +288,7 @@ mod tests {
 
     /// What a device finds in such a file.
     fn check(config: &Config, file: &Path, known: &[Vec<u8>], what: &str) {
-        with_device(config, file, |device| {
-            for (page, values) in known.iter().enumerate() {
-                let place = Place { offset: page as u64 * PAGE, bytes: PAGE as u32 };
-                let Reply::Data(_, found) = done(device, ClientOperation::Read(place)) else {
-                    panic!("{what}: no data")
-                };
-                assert!(found.iter().all(|&byte| byte == found[0]), "{what}: page {page} is of several writes");
-                assert!(values.contains(&found[0]), "{what}: page {page} holds {}, allowed: {values:?}", found[0]);
-            }
-        });
+        with_device(config, file, |device| Promised(known.to_vec()).check(device, what));
     }
 
     /// The process or the machine comes to an end between any two changes of the file. A process leaves all that it did;
@@ -299,41 +333,15 @@ mod tests {
         }
     }
 
-    /// What was promised of each page, and values that were written since.
-    struct Promised(Vec<Vec<u8>>);
-
-    impl Promised {
-        fn check(&mut self, device: &mut Device<()>, what: &str) {
-            for (page, values) in self.0.iter_mut().enumerate() {
-                let place = Place { offset: page as u64 * PAGE, bytes: PAGE as u32 };
-                let Reply::Data(_, found) = done(device, ClientOperation::Read(place)) else {
-                    panic!("{what}: no data")
-                };
-                assert!(found.iter().all(|&byte| byte == found[0]), "{what}: page {page} is of several writes");
-                assert!(values.contains(&found[0]), "{what}: page {page} holds {}, allowed: {values:?}", found[0]);
-                *values = vec![found[0]];
-            }
-        }
-
-        fn use_once(&mut self, device: &mut Device<()>, random: &mut RandomStream, nth: u64) {
-            let page = random.below(PAGES) as usize;
-            let pages = page..(page + 1 + random.below(8) as usize).min(PAGES as usize);
-            let place = Place { offset: page as u64 * PAGE, bytes: (pages.len() as u64 * PAGE) as u32 };
-            let (value, fua) = (random.bits() as u8, random.below(6) == 0);
-            let (operation, written) = match random.below(8) {
-                0 => (ClientOperation::Flush, None),
-                1 => (ClientOperation::WriteZeroes { place, fua, stored: nth % 2 == 1 }, Some(0)),
-                _ => (ClientOperation::Write { place, data: vec![value; place.bytes as usize], fua }, Some(value)),
-            };
-            if let Some(value) = written {
-                self.0[pages.clone()].iter_mut().for_each(|values| values.push(value));
-            }
-            let lasts = operation.lasts();
-            assert_eq!(done(device, operation), Reply::Done);
-            let of = if written.is_none() { 0..PAGES as usize } else { pages };
-            if lasts {
-                self.0[of].iter_mut().for_each(|values| drop(values.drain(..values.len() - 1)));
-            }
+    fn drawn(random: &mut RandomStream, nth: u64) -> ClientOperation {
+        let page = random.below(PAGES);
+        let pages = (1 + random.below(8)).min(PAGES - page);
+        let place = Place { offset: page * PAGE, bytes: (pages * PAGE) as u32 };
+        let (value, fua) = (random.bits() as u8, random.below(6) == 0);
+        match random.below(8) {
+            0 => ClientOperation::Flush,
+            1 => ClientOperation::WriteZeroes { place, fua, stored: nth % 2 == 1 },
+            _ => ClientOperation::Write { place, data: vec![value; place.bytes as usize], fua },
         }
     }
 
@@ -341,12 +349,16 @@ mod tests {
     /// last commit.
     fn use_and_end(config: &Config, file: &Path, name: &str, seed: u64) {
         let mut random = RandomStream::new(seed, name);
-        let mut promised = Promised(vec![vec![0]; PAGES as usize]);
+        let mut promised = Promised::zeroes();
         for session in 0..6 {
             with_device(config, file, |device| {
                 promised.check(device, &format!("{name}, ended {session} times"));
                 let operations = random.below(66);
-                (0..operations).for_each(|nth| promised.use_once(device, &mut random, nth));
+                for nth in 0..operations {
+                    let operation = drawn(&mut random, nth);
+                    promised.ask(&operation);
+                    promised.perform(device, operation);
+                }
             });
         }
         std::fs::remove_file(file).expect("was written");
