@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_config::{Config, PartialPage, SpecError};
+use pumice_config::{Config, PartialPage};
 use pumice_engine::controller::Controller;
 use pumice_engine::data::{DataPath, PagesInMemory, SECTOR, Transfer};
 use pumice_engine::observe::{Beginning, Observer};
@@ -75,17 +75,6 @@ pub fn check(data: Option<&KeptData>, request: &HostRequest, bytes: &[u8]) -> Re
     let unit = if stores { data.write_unit } else { SECTOR };
     if !offset_bytes.is_multiple_of(unit.into()) || !length.is_multiple_of(unit) {
         return Err(DeviceError::Units { offset_bytes, bytes: length, unit });
-    }
-    Ok(())
-}
-
-/// Refuses a spec by which bytes cannot be kept.
-pub fn check_spec(config: &Config) -> Result<(), SpecError> {
-    let page_bytes = config.mapped_page_bytes();
-    if !page_bytes.is_multiple_of(SECTOR) {
-        return Err(SpecError(format!(
-            "geometry.page_bytes = {page_bytes}: pages of a device with data are multiples of {SECTOR}"
-        )));
     }
     Ok(())
 }

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use pumice_config::{Check, Config, PowerFailure};
 pub use pumice_config::{SpecError, SpecSource};
 pub use pumice_engine::ZoneError;
+use pumice_engine::data::check_pages;
 pub use pumice_engine::snapshot::SealKey;
 use pumice_engine::{Lookahead, Origin, Outcome, Session, SimError, Ssd};
 use pumice_types::{HostRequest, Time};
@@ -126,8 +127,8 @@ enum Power {
 
 /// One simulated drive.
 ///
-/// The states of a device: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and ended after
-/// `finish` or after an error of the simulation (nothing). It may go from thread to thread.
+/// The states of a device: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and
+/// ended after `finish` or after an error of the simulation (nothing). It may go from thread to thread.
 pub struct Device {
     session: Session<Completions>,
     config: Arc<Config>,
@@ -182,7 +183,7 @@ impl Device {
         let config = Arc::new(Config::resolve(spec)?);
         refuse_what_needs_a_run(&config)?;
         match keeps_data {
-            true => data::check_spec(&config)?,
+            true => check_pages(&config, "a device with data")?,
             false => refuse_failures(&config)?,
         }
         let session = Session::new(&config, spec.scale.unwrap_or(1.0), Completions::default())?;
@@ -553,5 +554,7 @@ fn refuse_failures(config: &Config) -> Result<(), SpecError> {
     if config.power.failure == PowerFailure::None {
         return Ok(());
     }
-    Err(SpecError("power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\", or a device opened with data".into()))
+    let text = "power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\", or a device \
+                opened with data";
+    Err(SpecError(text.into()))
 }

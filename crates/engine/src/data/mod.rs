@@ -19,9 +19,11 @@ mod volatile;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use pumice_config::Config;
 use pumice_nand::NandArray;
 use pumice_types::{
-    FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PageUnit, PbTree, RequestKind, Time, UnitPages, UnitSource,
+    FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PageUnit, PbTree, RequestKind, SpecError, Time, UnitPages,
+    UnitSource, refuse,
 };
 use pumice_workload::RandomStream;
 
@@ -481,6 +483,18 @@ impl<M: PageMedium> Observer for DataPath<M> {
         let done = self.carry_out(command);
         self.note(done);
     }
+}
+
+/// Refuses a spec by whose pages bytes cannot be kept. `whose`: the device that would keep them.
+///
+/// # Errors
+/// Pages that are no whole sectors.
+pub fn check_pages(config: &Config, whose: &str) -> Result<(), SpecError> {
+    let page_bytes = config.mapped_page_bytes();
+    if page_bytes.is_multiple_of(SECTOR) {
+        return Ok(());
+    }
+    Err(refuse!("geometry.page_bytes = {page_bytes}: pages of {whose} are multiples of {SECTOR}"))
 }
 
 /// The page that lies so many behind another one.

@@ -1,7 +1,6 @@
 //! Pages whose newest bytes are in the controller's RAM: writes under way, and what a write buffer holds.
 
 use std::collections::HashMap;
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

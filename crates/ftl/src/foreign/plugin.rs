@@ -372,7 +372,7 @@ impl PartialEq for OwnLayer {
 
 /// A fault of the plug-in of this name.
 pub(super) fn own_fault(name: &str, fault: impl Into<OwnFault>) -> FtlError {
-    OwnFault { whose: format!("plug-in \"{name}\""), ..fault.into() }.into()
+    fault.into().of("plug-in", name).into()
 }
 
 /// A plug-in that is compiled into the program.

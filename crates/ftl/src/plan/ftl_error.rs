@@ -49,6 +49,13 @@ pub struct OwnFault {
     pub text: String,
 }
 
+impl OwnFault {
+    /// The fault of the code of this kind and name.
+    pub fn of(self, kind: &str, name: &str) -> OwnFault {
+        OwnFault { whose: format!("{kind} \"{name}\""), ..self }
+    }
+}
+
 impl<T: Into<String>> From<T> for OwnFault {
     fn from(text: T) -> OwnFault {
         OwnFault { whose: String::new(), text: text.into() }

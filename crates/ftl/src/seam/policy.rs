@@ -273,7 +273,7 @@ impl Placing<'_> {
 }
 
 fn named(policy: &OwnPolicy, fault: OwnFault) -> OwnFault {
-    OwnFault { whose: format!("policy \"{}\"", policy.0.name()), ..fault }
+    fault.of("policy", policy.0.name())
 }
 
 /// A policy at work, asked by the translation layer and the scheduler of one device.

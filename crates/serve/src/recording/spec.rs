@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use pumice_config::{Config, SpecError, SpecSource, own_keys, without_effect};
+use pumice_engine::data::check_pages;
 
-use crate::protocol::SECTOR;
 use crate::recording::record::UNRECORDED;
 
 /// Keys that serving settles, with their values: requests arrive when clients send them, and a write of part of a page
@@ -68,7 +68,6 @@ fn settle(source: &mut SpecSource, (key, value): (&str, &str)) {
 
 fn check(config: &Config) -> Result<(), SpecError> {
     let refuse = |text: String| Err(SpecError(text));
-    let page_bytes = config.mapped_page_bytes();
     if !config.run.timed {
         return refuse("run.timed = false: a served device has a clock; allowed: true".into());
     }
@@ -98,10 +97,5 @@ fn check(config: &Config) -> Result<(), SpecError> {
     if !config.flows.is_empty() {
         return refuse("workload.flow: the requests of a served device come from its clients; leave it out".into());
     }
-    if !page_bytes.is_multiple_of(SECTOR) {
-        return refuse(format!(
-            "geometry.page_bytes = {page_bytes}: pages of a served device are multiples of {SECTOR}"
-        ));
-    }
-    Ok(())
+    check_pages(config, "a served device")
 }
