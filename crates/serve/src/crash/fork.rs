@@ -61,7 +61,7 @@ impl<'a> CutTrials<'a> {
         let context = CutContext { at: cut.at, under_way, requests, mark: self.mark(requests) };
         let mut path = DataPath::of_stamps(self.subject.config.mapped_page_bytes(), ServedPages::default());
         path.set_replay(true);
-        let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
+        let mut fork = Session::new(&self.subject.config, self.subject.scale, path)?;
         let own = &mut fork.ssd.observer;
         own.set_replay(false);
         session.ssd.observer.keep().and_then(|bytes| own.go_back_to(&bytes))?;

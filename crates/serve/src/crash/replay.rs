@@ -43,7 +43,7 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
     let mut path = DataPath::of_stamps(config.mapped_page_bytes(), ServedPages::default());
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
-    let mut session = Session::new(config, subject.scale, &mut path)?;
+    let mut session = Session::new(config, subject.scale, path)?;
     if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {}
     }

@@ -31,9 +31,9 @@ impl SubmittedSession {
     /// A device that cannot be built, or a simulation that ends in an error.
     pub fn of(config: &Config, scale: f64, recorded: RecordedSession) -> Result<SubmittedSession, SimError> {
         let RecordedSession { operations, marks } = recorded;
-        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+        let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
         let kept = Kept { submitted: Some(SubmittedRequests::default()), ..Kept::default() };
-        let mut device = Device::new(config, scale, &mut path, kept, &|| true)?;
+        let mut device = Device::new(config, scale, path, kept, &|| true)?;
         // Requests before each operation, and before the end.
         let mut before = vec![0];
         for operation in operations {
@@ -122,9 +122,9 @@ mod tests {
     fn record(config: &Config, operations: &[ClientOperation], to: &Path) {
         let header = RecordingHeader { capacity_bytes: u64::MAX, spec: RecordedSpec::default() };
         let recording = Some(RecordingWriter::create(to, &header).expect("a file"));
-        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+        let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
         let kept = Kept { recording, ..Kept::default() };
-        let mut device: Device<()> = Device::new(config, 1.0, &mut path, kept, &|| true).expect("a device");
+        let mut device: Device<()> = Device::new(config, 1.0, path, kept, &|| true).expect("a device");
         for operation in operations {
             device.begin(operation.clone(), ());
             device.complete();
@@ -135,8 +135,8 @@ mod tests {
 
     /// What the lab's device of this configuration holds behind the session.
     fn replayed(config: &Config, session: &SubmittedSession) -> Vec<u8> {
-        let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
-        let mut device = Session::new(config, 1.0, &mut path).expect("a device");
+        let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+        let mut device = Session::new(config, 1.0, path).expect("a device");
         let mut left = &session.data.as_ref().expect("data")[..];
         let mut exchanged = |request: HostRequest, data: Vec<u8>| {
             let request = HostRequest { arrival: device.ssd.now, ..request };

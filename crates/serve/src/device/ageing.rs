@@ -12,7 +12,7 @@ use crate::recording::journal::{AgeOrder, DeviceEvent};
 /// Most user capacities that are written at a time.
 const WRITES_MAX: f64 = 10.0;
 
-impl<T> Device<'_, T> {
+impl<T> Device<T> {
     /// Ages the device: wears its blocks, and writes random pages again with what they hold, without a clock and
     /// uncounted. What was written before is flushed, and measuring begins again.
     ///

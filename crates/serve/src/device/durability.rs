@@ -164,8 +164,8 @@ fn cut_often(sets: &[(&str, &str)], seed: u64, cuts: u64) {
     let gathers = config.assumed_chip().units.per_page > 1 || config.host.write_buffer_kib > 0;
     let keeps = Keeps { writes: is_full || !gathers, trims: is_full };
     let trims = config.ftl.kind.facts().gives_up_trimmed && !config.forgets_trims();
-    let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
-    let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
+    let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+    let mut device: Device<usize> = Device::new(&config, 1.0, path, Kept::default(), &|| true).expect("a device");
     let mut random = RandomStream::new(seed, "durability");
     let mut client = Client { keeps, asked: Vec::new(), deeds: vec![Vec::new(); SECTORS as usize] };
     let mut number = 0;

@@ -7,17 +7,17 @@ use pumice_types::Time;
 use crate::device::pages::DataPath;
 
 /// The session of a device whose bytes are kept.
-pub type DeviceSession<'a> = Session<&'a mut DataPath>;
+pub type DeviceSession = Session<DataPath>;
 
 /// Submits a request at its arrival. What else happens at that instant comes first, as in a run of the record. `before`
 /// is called before each event.
 ///
 /// # Errors
 /// A broken rule or belief, or what `before` says.
-pub fn submit<'a>(
-    session: &mut DeviceSession<'a>,
+pub fn submit(
+    session: &mut DeviceSession,
     transfer: Transfer,
-    before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
+    before: &mut impl FnMut(&mut DeviceSession) -> Result<(), SimError>,
 ) -> Result<(), SimError> {
     let request = transfer.request;
     loop {
@@ -36,10 +36,10 @@ pub fn submit<'a>(
 ///
 /// # Errors
 /// A broken rule or belief, a request that is never done, or what `before` says.
-pub fn exchange<'a>(
-    session: &mut DeviceSession<'a>,
+pub fn exchange(
+    session: &mut DeviceSession,
     transfer: Transfer,
-    before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
+    before: &mut impl FnMut(&mut DeviceSession) -> Result<(), SimError>,
 ) -> Result<Transfer, SimError> {
     submit(session, transfer, before)?;
     loop {

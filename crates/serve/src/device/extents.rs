@@ -12,7 +12,7 @@ const EXTENTS_MAX: usize = 1 << 12;
 /// Most pages that are looked at for one status reply.
 const STATUS_PAGES_MAX: u64 = 1 << 18;
 
-impl<T> Device<'_, T> {
+impl<T> Device<T> {
     /// Whether a logical page holds data.
     fn holds_data(&mut self, lpn: u32) -> bool {
         self.session.ssd.ftl().locate(Lpn(lpn)).is_some() || self.path().holds_in_ram(lpn)

@@ -12,7 +12,7 @@ use crate::store::file::in_file;
 use pumice_engine::data::Transfer;
 use pumice_engine::data::VolatileBytes;
 
-impl<T> Device<'_, T> {
+impl<T> Device<T> {
     /// Commits the device to its store if something is done that a client may rely on.
     pub fn keep_promises(&mut self) {
         if self.operations.take_owed() && self.failure.is_none() {
@@ -168,9 +168,9 @@ mod tests {
     fn with_device<R>(config: &Config, file: &Path, does: impl FnOnce(&mut Device<()>) -> R) -> R {
         let geometry = config.device_geometry(1.0).expect("a geometry");
         let store = Store::open(file, &config.digest(), 1.0, &geometry).expect("a store");
-        let mut path = DataPath::new(config.mapped_page_bytes(), store.pages().expect("a handle").into());
+        let path = DataPath::new(config.mapped_page_bytes(), store.pages().expect("a handle").into());
         let kept = Kept { store: Some(store), ..Kept::default() };
-        let mut device = Device::new(config, 1.0, &mut path, kept, &|| true).expect("a device");
+        let mut device = Device::new(config, 1.0, path, kept, &|| true).expect("a device");
         does(&mut device)
     }
 

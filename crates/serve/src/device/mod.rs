@@ -15,6 +15,8 @@ mod snapshots;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use pumice_config::{Check, Config};
 use pumice_engine::{Origin, Outcome, Session, SimError};
 use pumice_types::{HostRequest, RequestKind, Time};
@@ -48,9 +50,9 @@ pub struct Kept {
 }
 
 /// The simulated device. `T` names who waits for an operation.
-pub struct Device<'a, T> {
-    config: &'a Config,
-    session: DeviceSession<'a>,
+pub struct Device<T> {
+    config: Arc<Config>,
+    session: DeviceSession,
     page_bytes: u64,
     capacity: u64,
     kept: Kept,
@@ -67,7 +69,7 @@ pub struct Device<'a, T> {
     recovered: Option<String>,
 }
 
-impl<'a, T> Device<'a, T> {
+impl<T> Device<T> {
     /// A device in its initial state, or in the state that its store has kept. `goes_on` is asked now and then;
     /// `false` ends the work.
     ///
@@ -75,12 +77,12 @@ impl<'a, T> Device<'a, T> {
     /// A scale that does not fit the geometry, an initial state that breaks a rule, a store that cannot be read, or
     /// `goes_on` says no.
     pub fn new(
-        config: &'a Config,
+        config: &Config,
         scale: f64,
-        path: &'a mut DataPath,
+        mut path: DataPath,
         kept: Kept,
         goes_on: &dyn Fn() -> bool,
-    ) -> Result<Device<'a, T>, SimError> {
+    ) -> Result<Device<T>, SimError> {
         // No page has bytes before the first write, and those of a store are where they belong.
         path.set_replay(true);
         let mut session = Session::new(config, scale, path)?;
@@ -94,7 +96,7 @@ impl<'a, T> Device<'a, T> {
         let (cuts_s, failure) = (Vec::new(), None);
         let snapshots = DeviceSnapshots::default();
         let mut device = Device {
-            config,
+            config: Arc::new(config.clone()),
             session,
             page_bytes,
             capacity,
@@ -296,7 +298,7 @@ impl<'a, T> Device<'a, T> {
     }
 
     fn path(&mut self) -> &mut DataPath {
-        self.session.ssd.observer
+        &mut self.session.ssd.observer
     }
 
     /// The result so far, while the device goes on.
@@ -312,7 +314,7 @@ impl<'a, T> Device<'a, T> {
         let mut outcome = self.session.outcome(origin)?;
         if !self.cuts_s.is_empty() {
             // As a spec says it that replays the record.
-            let mut config = self.config.clone();
+            let mut config = Config::clone(&self.config);
             config.power.cut_at_s.clone_from(&self.cuts_s);
             outcome.document["config"] = config.result_keys();
             outcome.document["config_sha256"] = json!(config.digest());
@@ -346,7 +348,7 @@ impl<'a, T> Device<'a, T> {
             self.path().medium.commit(true)?;
         }
         let origin = match record {
-            Some(record) => record.finish(self.config, self.capacity)?,
+            Some(record) => record.finish(&self.config, self.capacity)?,
             None => Record::unrecorded(),
         };
         self.document(origin)

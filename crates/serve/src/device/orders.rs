@@ -9,7 +9,7 @@ use super::Device;
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::recording::journal::DeviceEvent;
 
-impl<T> Device<'_, T> {
+impl<T> Device<T> {
     /// Cuts the power now and lets the device recover. What was written and not flushed may be lost.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ fn refuse<T>(text: String) -> Result<T, SimError> {
     Err(SimError::Simulation(text))
 }
 
-impl<'a, T> Device<'a, T> {
+impl<T> Device<T> {
     /// Keeps the device as it is now, under a name. Nothing about the device changes by that.
     ///
     /// # Errors

@@ -160,8 +160,8 @@ fn whole_pages(place: Place, config: &Config) -> Option<Place> {
 fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) -> (Config, Value) {
     let config = served_config(&source(sets), Some(record)).expect("a spec");
     let kept = Kept { record: Some(Record::create(record, 1.0).expect("a file")), ..Kept::default() };
-    let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
-    let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, kept, &|| true).expect("a device");
+    let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+    let mut device: Device<usize> = Device::new(&config, 1.0, path, kept, &|| true).expect("a device");
     let mut random = RandomStream::new(11, what);
     let span = device.capacity() / 6 / SECTOR;
     let mut crowd = Crowd { wanted: Vec::new(), history: History::default(), found: Vec::new(), most: 0 };
@@ -290,9 +290,8 @@ fn s133_a_trim_is_not_undone_by_a_write_of_the_page_that_was_acknowledged_before
         let sets = [sets, &page, &[("run.check", "integrity")]].concat();
         let config = served_config(&source(&sets), None).expect("a spec");
         let page = config.mapped_page_bytes();
-        let mut path = DataPath::new(page, ServedPages::default());
-        let mut device: Device<u64> =
-            Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
+        let path = DataPath::new(page, ServedPages::default());
+        let mut device: Device<u64> = Device::new(&config, 1.0, path, Kept::default(), &|| true).expect("a device");
         let write = |bytes: u32, number: u64| ClientOperation::Write {
             place: Place { offset: 0, bytes },
             data: filled(number, bytes),
@@ -327,8 +326,8 @@ fn host_waits(sets: &[(&str, &str)]) -> bool {
 #[test]
 fn s132_requests_under_way_together_are_served_together() {
     let config = served_config(&source(&[("ftl.kind", "page")]), None).expect("a spec");
-    let mut path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
-    let mut device: Device<u64> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
+    let path = DataPath::new(config.mapped_page_bytes(), ServedPages::default());
+    let mut device: Device<u64> = Device::new(&config, 1.0, path, Kept::default(), &|| true).expect("a device");
     let page = u64::from(config.mapped_page_bytes());
     let mut took = |pages: std::ops::Range<u64>, together: bool| {
         let began = device.now();

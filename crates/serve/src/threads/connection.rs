@@ -1,12 +1,12 @@
 //! One client: its handshake, its requests, and the replies that go back to it.
 //!
-//! One thread reads what the client sends, another one writes what comes back. Whatever a client does, it reaches no
-//! further than these two: a message that makes no sense is answered with an error or ends the connection.
+//! One thread reads what the client sends, lets the device do it, and writes what comes back; by the wall's clock replies
+//! come later, and another thread writes them. Whatever a client does, it reaches no further than these two: a message
+//! that makes no sense is answered with an error or ends the connection.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::Shutdown;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::protocol::handshake::{
@@ -48,50 +48,93 @@ pub struct ExportFacts {
     pub page_bytes: u32,
 }
 
-/// A reply on its way to the client.
-pub struct Answer {
-    /// The client's name for the request.
-    cookie: u64,
-    reply: Reply,
-    /// Bytes that the request holds until the reply is sent.
-    held: usize,
-}
-
 /// Where the reply to one request goes.
 pub struct ReplyTo {
-    answers: Sender<Answer>,
+    replies: Arc<Replies>,
+    /// The client's name for the request.
     cookie: u64,
+    /// Bytes that the request holds until it is answered.
     held: usize,
 }
 
 impl ReplyTo {
-    /// Sends the reply. A client that has gone misses it.
+    /// Gives the reply to whoever sends it. A client that has gone misses it.
     pub fn send(self, reply: Reply) {
-        let _ = self.answers.send(Answer { cookie: self.cookie, reply, held: self.held });
+        let mut waiting = self.replies.lock();
+        reply.encode(self.cookie, self.replies.structured, &mut waiting.bytes);
+        waiting.under_way -= 1;
+        waiting.held -= self.held;
+        drop(waiting);
+        self.replies.changed.notify_all();
     }
 }
 
-/// How much of a connection is under way.
+/// What of a connection is under way, and what waits to be sent.
 #[derive(Default)]
-struct Credit {
-    used: Mutex<(usize, usize)>,
-    freed: Condvar,
+struct WaitingReplies {
+    bytes: Vec<u8>,
+    /// Requests under way, and the bytes that they hold.
+    under_way: usize,
+    held: usize,
+    /// No request will come any more.
+    is_over: bool,
 }
 
-impl Credit {
-    /// Waits until another request of so many bytes may be under way.
-    fn take(&self, bytes: usize) {
-        let Ok(used) = self.used.lock() else { return };
-        let is_full = |used: &mut (usize, usize)| used.0 >= REQUESTS_MAX || (used.0 > 0 && used.1 + bytes > BYTES_MAX);
-        let Ok(mut used) = self.freed.wait_while(used, is_full) else { return };
-        *used = (used.0 + 1, used.1 + bytes);
+/// The replies of a connection.
+struct Replies {
+    structured: bool,
+    waiting: Mutex<WaitingReplies>,
+    changed: Condvar,
+}
+
+impl Replies {
+    fn lock(&self) -> MutexGuard<'_, WaitingReplies> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give_back(&self, bytes: usize) {
-        if let Ok(mut used) = self.used.lock() {
-            *used = (used.0 - 1, used.1 - bytes);
+    fn wait_while(&self, is_early: impl FnMut(&mut WaitingReplies) -> bool) -> MutexGuard<'_, WaitingReplies> {
+        self.changed.wait_while(self.lock(), is_early).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another request of so many bytes may be under way.
+    fn begin(&self, bytes: usize) {
+        let is_full = |now: &mut WaitingReplies| {
+            now.under_way >= REQUESTS_MAX || (now.under_way > 0 && now.held + bytes > BYTES_MAX)
+        };
+        let mut now = self.wait_while(is_full);
+        (now.under_way, now.held) = (now.under_way + 1, now.held + bytes);
+    }
+
+    /// Sends what waits.
+    ///
+    /// # Errors
+    /// The connection broke.
+    fn send(&self, out: &mut Socket, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        std::mem::swap(&mut self.lock().bytes, bytes);
+        if bytes.is_empty() { Ok(()) } else { out.write_all(bytes) }
+    }
+
+    /// Sends replies as they come until the last one, or until the client takes none any more.
+    fn send_all(&self, mut out: Socket) {
+        let (mut bytes, mut is_broken) = (Vec::new(), false);
+        let has_come = |now: &WaitingReplies| !now.bytes.is_empty();
+        let is_last = |now: &WaitingReplies| now.is_over && now.under_way == 0;
+        while has_come(&self.wait_while(|now| !has_come(now) && !is_last(now))) {
+            // What is answered on a broken connection is forgotten, so that its reader ends.
+            if !is_broken && self.send(&mut out, &mut bytes).is_err() {
+                is_broken = true;
+                out.end(Shutdown::Both);
+            } else if is_broken {
+                self.lock().bytes.clear();
+            }
         }
-        self.freed.notify_one();
+    }
+
+    /// No request will come any more.
+    fn end(&self) {
+        self.lock().is_over = true;
+        self.changed.notify_all();
     }
 }
 
@@ -143,29 +186,39 @@ enum HandshakeCourse {
     Ends,
 }
 
-/// Serves one client until it leaves. `submit` hands an operation to the device; `false` says that the device ends.
+/// Serves one client until it leaves. `submit` lets the device do an operation; `false` says that the device has ended.
+/// `replies_late`: replies come behind it, from another thread.
 ///
 /// # Errors
 /// The connection broke, or the client broke the protocol.
-pub fn serve(socket: Socket, facts: ExportFacts, submit: &dyn Fn(ClientOperation, ReplyTo) -> bool) -> io::Result<()> {
+pub fn serve(
+    socket: Socket,
+    (facts, replies_late): (ExportFacts, bool),
+    submit: &dyn Fn(ClientOperation, ReplyTo) -> bool,
+) -> io::Result<()> {
     socket.limit_writes(Some(WRITE_LIMIT))?;
     let mut out = socket.another()?;
     let mut input = BufReader::with_capacity(1 << 16, ClientInput { socket, ends: None });
     let Some(settled) = shake_hands(&mut input, &mut out, facts)? else { return Ok(()) };
     input.get_mut().take_any_time()?;
-    let credit = Arc::new(Credit::default());
-    let (answers, to_send) = mpsc::channel();
-    let writer = {
-        let credit = Arc::clone(&credit);
-        std::thread::Builder::new()
-            .name("pumice-replies".into())
-            .spawn(move || send_replies(out, &to_send, settled.structured, &credit))?
+    let structured = settled.structured;
+    let replies = Arc::new(Replies { structured, waiting: Mutex::default(), changed: Condvar::new() });
+    let mut requests = Requests { facts, settled, replies: Arc::clone(&replies), out: Some(out), sent: Vec::new() };
+    let sender = if replies_late {
+        let (out, replies) = (requests.out.take(), Arc::clone(&replies));
+        let send = move || out.into_iter().for_each(|out| replies.send_all(out));
+        Some(std::thread::Builder::new().name("pumice-replies".into()).spawn(send)?)
+    } else {
+        None
     };
-    let ended = take_requests(&mut input, &Requests { facts, settled, answers, credit }, submit);
-    // What is under way is still answered. The writer ends when the device has dropped the last of it.
+    let ended = take_requests(&mut input, &mut requests, submit);
+    let sent = requests.send();
+    // What is under way is still answered.
     input.get_ref().socket.end(Shutdown::Read);
-    let _ = writer.join();
-    ended
+    replies.end();
+    sender.into_iter().for_each(|sender| drop(sender.join()));
+    input.get_ref().socket.end(Shutdown::Both);
+    ended.and(sent)
 }
 
 fn array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
@@ -281,17 +334,24 @@ fn meta_replies(asked: &MetaQueries, sets: bool, settled: &mut Settled) -> Vec<O
 struct Requests {
     facts: ExportFacts,
     settled: Settled,
-    answers: Sender<Answer>,
-    credit: Arc<Credit>,
+    replies: Arc<Replies>,
+    /// Where replies are sent between requests; `None`: another thread sends them.
+    out: Option<Socket>,
+    /// Room for replies that are being sent.
+    sent: Vec<u8>,
 }
 
 /// Takes requests until the client disconnects.
 fn take_requests(
-    input: &mut impl Read,
-    requests: &Requests,
+    input: &mut BufReader<ClientInput>,
+    requests: &mut Requests,
     submit: &dyn Fn(ClientOperation, ReplyTo) -> bool,
 ) -> io::Result<()> {
     loop {
+        // The client may wait for what it has asked for.
+        if input.buffer().len() < RequestHeader::BYTES || requests.replies.lock().bytes.len() >= SENT_TOGETHER {
+            requests.send()?;
+        }
         let bytes: [u8; RequestHeader::BYTES] = match array(input) {
             Ok(bytes) => bytes,
             // The client has left without a word.
@@ -309,13 +369,13 @@ fn take_requests(
             return Err(broken("a write is longer than the longest payload"));
         }
         let held = if moves { header.length.min(PAYLOAD_MAX) as usize } else { 0 };
-        requests.credit.take(held);
+        requests.replies.begin(held);
         let mut data = Vec::new();
         if is_write {
             data.resize(header.length as usize, 0);
             input.read_exact(&mut data)?;
         }
-        let to = ReplyTo { answers: requests.answers.clone(), cookie: header.cookie, held };
+        let to = ReplyTo { replies: Arc::clone(&requests.replies), cookie: header.cookie, held };
         match requests.operation(&header, data) {
             Err(reply) => to.send(reply),
             Ok(operation) => {
@@ -328,6 +388,11 @@ fn take_requests(
 }
 
 impl Requests {
+    /// Sends the replies that wait, if nobody else does.
+    fn send(&mut self) -> io::Result<()> {
+        self.out.as_mut().map_or(Ok(()), |out| self.replies.send(out, &mut self.sent))
+    }
+
     /// The operation that a request asks for.
     ///
     /// # Errors
@@ -367,25 +432,4 @@ impl Requests {
             Command::Flush | Command::Disconnect => refused(ErrorCode::Invalid),
         }
     }
-}
-
-/// Sends replies until nobody can answer any more, or the client takes none.
-fn send_replies(mut out: Socket, answers: &Receiver<Answer>, structured: bool, credit: &Credit) {
-    let mut bytes = Vec::with_capacity(SENT_TOGETHER);
-    let mut is_broken = false;
-    while let Ok(first) = answers.recv() {
-        let mut next = Some(first);
-        while let Some(Answer { cookie, reply, held }) = next {
-            reply.encode(cookie, structured, &mut bytes);
-            credit.give_back(held);
-            next = if bytes.len() < SENT_TOGETHER { answers.try_recv().ok() } else { None };
-        }
-        // A broken connection still gives its credit back, so that its reader ends.
-        if !is_broken && out.write_all(&bytes).is_err() {
-            is_broken = true;
-            out.end(Shutdown::Both);
-        }
-        bytes.clear();
-    }
-    out.end(Shutdown::Both);
 }

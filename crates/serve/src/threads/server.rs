@@ -1,14 +1,15 @@
-//! The server: a thread that owns the device, a thread that takes connections, and two threads a connection.
+//! The server: a thread that takes connections, and one for each connection, which lets the device do what its client
+//! asks for. By the wall's clock one more thread lets time pass, and one for each connection sends replies.
 //!
-//! The device takes operations in the order in which connections hand them over. A flush therefore covers whatever was
+//! The device takes operations in the order in which connections get its lock. A flush therefore covers whatever was
 //! answered before it, on any connection.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,14 +17,16 @@ use pumice_config::Config;
 use pumice_engine::SimError;
 use serde_json::{Value, json};
 
+use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::recording::journal::AgeOrder;
 use crate::recording::spec::served_config;
 use crate::threads::address::{Address, Listener, Socket};
-use crate::threads::connection::{self, ExportFacts};
+use crate::threads::clock::ServeClock;
+use crate::threads::connection::{self, ExportFacts, ReplyTo};
 use crate::threads::control::{self, ControlRequest};
 use crate::threads::options::ServeOptions;
 use crate::threads::told::ThreadTold;
-use crate::threads::work::{AskedOperation, DeviceQuestion, DeviceWork, Message};
+use crate::threads::work::{AskedOperation, DeviceQuestion, Service};
 
 /// Most clients of the device at a time. More are closed at once.
 const CLIENTS_MAX: usize = 64;
@@ -35,20 +38,23 @@ const CONTROLS_MAX: usize = 16;
 /// How long clients may take to accept what is under way when the server ends.
 const PARTING: Duration = Duration::from_secs(5);
 
-/// Stack of the device's thread: what the main thread of a process has.
+/// Stack of each thread: what the main thread of a process has.
 const STACK_BYTES: usize = 8 << 20;
 
 /// What the threads of a server share.
 struct ServerShared {
     facts: ExportFacts,
-    messages: Sender<Message>,
+    clock: ServeClock,
+    service: Mutex<Service>,
+    /// The device may be due earlier than it was.
+    due: Condvar,
     /// No more connections are taken.
     stops: AtomicBool,
-    /// How often all clients have lost their connections.
-    partings: AtomicU64,
+    /// No more requests are taken.
+    ends: AtomicBool,
     /// A control client has asked for the end.
     asked_to_stop: AtomicBool,
-    /// What the device's thread tells.
+    /// What is told of the device.
     told: Arc<ThreadTold>,
     address: Address,
     connections: Mutex<Connections>,
@@ -95,7 +101,8 @@ impl Connections {
 pub struct Server {
     config: Config,
     shared: Arc<ServerShared>,
-    device: JoinHandle<Result<Value, SimError>>,
+    /// The thread that lets time pass, by the wall's clock.
+    keeper: Option<JoinHandle<()>>,
     /// Addresses, and the threads that take connections there.
     listening: Vec<(Address, JoinHandle<()>)>,
 }
@@ -120,22 +127,15 @@ impl Server {
         options.control.as_ref().map_or(Ok(()), control::check_address)?;
         let listener = Listener::bind(&options.listen)?;
         let control = options.control.as_ref().map(Listener::bind).transpose()?;
-        let (messages, asked) = mpsc::channel();
-        let (ready, is_ready) = mpsc::channel();
         let told = Arc::new(ThreadTold::new(options.clock)?);
-        let work = DeviceWork::new(options, config.clone(), Arc::clone(&told))?;
-        let device = spawn("pumice-device", move || work.run(&asked, &ready))?;
-        let Some(facts) = wait_until_ready(&is_ready, &told, goes_on) else {
-            return Err(match device.join() {
-                Ok(Err(error)) => error,
-                Ok(Ok(_)) | Err(_) => SimError::Simulation("the device ended before it began".into()),
-            });
-        };
+        let service = Service::new(options, &config, Arc::clone(&told), &seldom(goes_on))?;
         let shared = Arc::new(ServerShared {
-            facts,
-            messages,
+            facts: service.facts(),
+            clock: options.clock,
+            service: Mutex::new(service),
+            due: Condvar::new(),
             stops: AtomicBool::new(false),
-            partings: AtomicU64::new(0),
+            ends: AtomicBool::new(false),
             asked_to_stop: AtomicBool::new(false),
             told,
             address: listener.address(),
@@ -146,7 +146,14 @@ impl Server {
         if let Some(control) = control {
             listening.push(listen(control, &shared, false)?);
         }
-        Ok(Server { config, shared, device, listening })
+        let keeper = match options.clock {
+            ServeClock::Virtual => None,
+            ServeClock::Real => {
+                let shared = Arc::clone(&shared);
+                Some(spawn("pumice-clock", move || shared.keep_time())?)
+            }
+        };
+        Ok(Server { config, shared, keeper, listening })
     }
 
     /// Where clients connect.
@@ -199,31 +206,31 @@ impl Server {
             }
         }
         self.shared.close_all();
-        let _ = self.shared.messages.send(Message::Finish);
-        self.device.join().unwrap_or_else(|_| Err(SimError::Simulation("the device's thread ended in a panic".into())))
+        self.shared.ends.store(true, Ordering::Relaxed);
+        // Whoever lets time pass sees it at the latest when it has the lock.
+        drop(self.shared.service());
+        self.shared.due.notify_all();
+        self.keeper.into_iter().for_each(|keeper| drop(keeper.join()));
+        self.shared.service()?.finish()
     }
 }
 
 /// How often somebody who waits for the device to begin is asked whether that goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Waits until the device has begun. `None`: it has ended, or is about to.
-fn wait_until_ready(
-    is_ready: &Receiver<ExportFacts>,
-    told: &ThreadTold,
-    goes_on: &mut dyn FnMut() -> bool,
-) -> Option<ExportFacts> {
-    loop {
-        match is_ready.recv_timeout(LOOK) {
-            Ok(facts) => return Some(facts),
-            Err(RecvTimeoutError::Disconnected) => return None,
-            Err(RecvTimeoutError::Timeout) => {
-                if !goes_on() {
-                    told.gives_up.store(true, Ordering::Relaxed);
-                    return None;
-                }
-            }
+/// How many questions are not passed on without a look at the clock.
+const QUESTIONS: u32 = 1 << 10;
+
+/// Asks no more often than that makes sense.
+fn seldom(goes_on: &mut dyn FnMut() -> bool) -> impl Fn() -> bool {
+    let (goes_on, asked, last) = (RefCell::new(goes_on), Cell::new(0_u32), Cell::new(Instant::now()));
+    move || {
+        asked.set(asked.get().wrapping_add(1));
+        if !asked.get().is_multiple_of(QUESTIONS) || last.get().elapsed() < LOOK {
+            return true;
         }
+        last.set(Instant::now());
+        (goes_on.borrow_mut())()
     }
 }
 
@@ -237,12 +244,37 @@ impl ServerShared {
         self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// The device, once nobody else is at it.
+    ///
+    /// # Errors
+    /// A thread has panicked while it was at the device.
+    fn service(&self) -> Result<MutexGuard<'_, Service>, SimError> {
+        self.service.lock().map_err(|_| {
+            self.told.has_failed.store(true, Ordering::Relaxed);
+            SimError::Simulation("the device ended in a panic".into())
+        })
+    }
+
     /// Asks the device something.
     fn ask(&self, question: DeviceQuestion) -> Result<Value, SimError> {
-        let (reply, answer) = mpsc::channel();
-        let gone = || SimError::Simulation("the device has ended".into());
-        self.messages.send(Message::Ask(question, reply)).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())?
+        let answer = self.service()?.ask(question);
+        self.due.notify_all();
+        answer
+    }
+
+    /// Lets time pass with the wall's clock until no more requests are taken, and none is under way.
+    fn keep_time(&self) {
+        // Without it the system may wake this thread 50 us late, which is as long as a page read takes.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let mut service = self.service();
+        while let Ok(mut now) = service {
+            service = match now.keep_time() {
+                None if self.ends.load(Ordering::Relaxed) => return,
+                None => self.due.wait(now).map_err(|_| SimError::Interrupted),
+                Some(wait) => self.due.wait_timeout(now, wait).map(|(now, _)| now).map_err(|_| SimError::Interrupted),
+            };
+        }
     }
 
     /// Answers what a control client may ask.
@@ -286,7 +318,6 @@ impl ServerShared {
 
     /// Ends the connections of all clients of the device.
     fn part_with_clients(&self) {
-        self.partings.fetch_add(1, Ordering::SeqCst);
         let connections = self.lock();
         let clients = connections.open.values().filter(|(_, peer)| *peer == Peer::Client);
         clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
@@ -302,12 +333,19 @@ impl ServerShared {
                 answer
             });
         }
-        let partings = self.partings.load(Ordering::SeqCst);
-        let submit = |operation, to| {
-            let asked = AskedOperation { operation, to, partings, came: Instant::now() };
-            self.messages.send(Message::Perform(asked)).is_ok()
+        let Ok(partings) = self.service().map(|service| service.partings()) else { return Ok(()) };
+        let submit = |operation, to: ReplyTo| {
+            let came = Instant::now();
+            let Ok(mut service) = self.service() else {
+                to.send(Reply::Failed(ErrorCode::Shutdown));
+                return false;
+            };
+            service.perform(AskedOperation { operation, to, partings, came });
+            drop(service);
+            self.due.notify_all();
+            true
         };
-        connection::serve(socket, self.facts, &submit)
+        connection::serve(socket, (self.facts, self.clock == ServeClock::Real), &submit)
     }
 
     fn note_peer(&self, number: u64, now: Peer) {

@@ -1,4 +1,4 @@
-//! What the device's thread and the others tell each other without a message.
+//! What is told of a device without waiting for what it is at.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,10 @@ use serde_json::Value;
 use crate::threads::clock::{Lateness, ServeClock};
 use pumice_engine::SimError;
 
-/// What the device's thread tells the others, and they it.
+/// What is told of a device whatever it is at.
 pub struct ThreadTold {
     /// The simulation has ended in an error.
     pub has_failed: AtomicBool,
-    /// Nobody waits for the device to begin any more.
-    pub gives_up: AtomicBool,
     /// How late replies were; `None`: the device has a clock of its own.
     pub lateness: Option<Mutex<Lateness>>,
 }
@@ -28,7 +26,7 @@ impl ThreadTold {
             ServeClock::Virtual => None,
             ServeClock::Real => Some(Mutex::new(Lateness::new()?)),
         };
-        Ok(ThreadTold { has_failed: AtomicBool::new(false), gives_up: AtomicBool::new(false), lateness })
+        Ok(ThreadTold { has_failed: AtomicBool::new(false), lateness })
     }
 
     /// How late replies were.

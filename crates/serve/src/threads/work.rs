@@ -1,10 +1,9 @@
-//! What the device's thread does: it takes operations and questions, lets time pass, and sends replies.
+//! The served device: it takes operations and questions, lets time pass, and sends replies, in the thread of whoever asks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pumice_config::{Config, PowerFailure, SpecError};
 use pumice_engine::{Circumstances, SimError};
@@ -76,82 +75,38 @@ pub struct AskedOperation {
     pub came: Instant,
 }
 
-/// What the device is told.
-pub enum Message {
-    /// To do what a client asks for.
-    Perform(AskedOperation),
-    /// To answer a question.
-    Ask(DeviceQuestion, Sender<Result<Value, SimError>>),
-    /// To end.
-    Finish,
-}
-
-/// What the device's thread needs.
-pub struct DeviceWork {
-    config: Config,
-    scale: f64,
-    kept: Kept,
-    clock: ServeClock,
+/// A device that is being served. Whoever has something for it to do holds its lock meanwhile.
+pub struct Service {
+    device: Device<ReplyTo>,
+    page_bytes: u32,
     circumstances: Circumstances,
     told: Arc<ThreadTold>,
+    /// The wall's clock, if the device goes by it.
+    wall: Option<WallClock>,
+    /// How often all clients have lost their connections.
+    partings: u64,
 }
 
-impl DeviceWork {
-    /// The work for a device that was not built yet. Files are opened.
-    ///
-    /// # Errors
-    /// A store, record or recording that cannot be used, or that a device of this spec and clock cannot have.
-    pub fn new(options: &ServeOptions, config: Config, told: Arc<ThreadTold>) -> Result<DeviceWork, SimError> {
-        let ServeOptions { source, store, record, recording, clock, .. } = options;
-        let scale = source.scale.unwrap_or(1.0);
-        check(options, &config)?;
-        let open = |path: &PathBuf| {
-            // A record has its name in the configuration; which device it is does not depend on it.
-            let digest = served_config(source, None)?.digest();
-            Store::open(path, &digest, scale, &config.device_geometry(scale)?)
-        };
-        let store = store.as_ref().map(open).transpose()?;
-        let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
-        let begin = |path: &PathBuf| {
-            let bytes = config.user_bytes(scale)?;
-            let header = RecordingHeader { capacity_bytes: bytes, spec: RecordedSpec::of(source) };
-            RecordingWriter::create(path, &header)
-        };
-        let recording = recording.as_ref().map(begin).transpose()?;
-        let circumstances = Circumstances {
-            started: Instant::now(),
-            preset: source.preset_name(),
-            without_effect: without_effect_on_a_served_device(source, &config)?,
-        };
-        let kept = Kept { record, store, recording, ..Kept::default() };
-        Ok(DeviceWork { config, scale, kept, clock: *clock, circumstances, told })
-    }
-
-    /// Serves messages until one says that this is the end.
-    ///
-    /// # Errors
-    /// A device that cannot be built, a simulation that ended in an error, or a file that cannot be written.
-    pub fn run(self, messages: &Receiver<Message>, ready: &Sender<ExportFacts>) -> Result<Value, SimError> {
-        let DeviceWork { config, scale, kept, clock, circumstances, told } = self;
-        let page_bytes = config.mapped_page_bytes();
-        let pages = kept.store.as_ref().map(Store::pages).transpose();
-        let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
-        let mut path = DataPath::new(page_bytes, pages.map_or_else(ServedPages::default, ServedPages::from));
-        let goes_on = || !told.gives_up.load(Ordering::Relaxed);
-        let mut device = Device::new(&config, scale, &mut path, kept, &goes_on)?;
-        let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });
-        let wall = match clock {
-            ServeClock::Virtual => None,
-            ServeClock::Real => Some(WallClock::beginning(Instant::now(), device.now())),
-        };
-        let mut service =
-            Service { device: &mut device, circumstances: &circumstances, told: &told, wall, partings: 0 };
-        match clock {
-            ServeClock::Virtual => service.serve_at_once(messages),
-            ServeClock::Real => service.serve_in_time(messages),
-        }
-        device.finish()?.told(&circumstances)
-    }
+/// The files of a device.
+///
+/// # Errors
+/// One that cannot be used.
+fn kept_in(options: &ServeOptions, config: &Config, scale: f64) -> Result<Kept, SimError> {
+    let ServeOptions { source, store, record, recording, .. } = options;
+    let open = |path: &PathBuf| {
+        // A record has its name in the configuration; which device it is does not depend on it.
+        let digest = served_config(source, None)?.digest();
+        Store::open(path, &digest, scale, &config.device_geometry(scale)?)
+    };
+    let store = store.as_ref().map(open).transpose()?;
+    let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
+    let begin = |path: &PathBuf| {
+        let bytes = config.user_bytes(scale)?;
+        let header = RecordingHeader { capacity_bytes: bytes, spec: RecordedSpec::of(source) };
+        RecordingWriter::create(path, &header)
+    };
+    let recording = recording.as_ref().map(begin).transpose()?;
+    Ok(Kept { record, store, recording, ..Kept::default() })
 }
 
 /// Refuses what a device of this spec or clock cannot have.
@@ -169,107 +124,102 @@ fn check(options: &ServeOptions, config: &Config) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// A device that is being served.
-struct Service<'s, 'a> {
-    device: &'s mut Device<'a, ReplyTo>,
-    circumstances: &'s Circumstances,
-    told: &'s ThreadTold,
-    /// The wall's clock, if the device goes by it.
-    wall: Option<WallClock>,
+impl Service {
+    /// A device with its files. `goes_on` is asked now and then while it is aged, or brought into the state of its store;
+    /// `false` ends the work.
+    ///
+    /// # Errors
+    /// A store, record or recording that cannot be used, or that a device of this spec and clock cannot have; a device that
+    /// cannot be built.
+    pub fn new(
+        options: &ServeOptions,
+        config: &Config,
+        told: Arc<ThreadTold>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Service, SimError> {
+        let ServeOptions { source, clock, .. } = options;
+        check(options, config)?;
+        let scale = source.scale.unwrap_or(1.0);
+        let circumstances = Circumstances {
+            started: Instant::now(),
+            preset: source.preset_name(),
+            without_effect: without_effect_on_a_served_device(source, config)?,
+        };
+        let (kept, page_bytes) = (kept_in(options, config, scale)?, config.mapped_page_bytes());
+        let pages = kept.store.as_ref().map(Store::pages).transpose();
+        let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
+        let path = DataPath::new(page_bytes, pages.map_or_else(ServedPages::default, ServedPages::from));
+        let device = Device::new(config, scale, path, kept, goes_on)?;
+        let wall = match clock {
+            ServeClock::Virtual => None,
+            ServeClock::Real => Some(WallClock::beginning(Instant::now(), device.now())),
+        };
+        Ok(Service { device, page_bytes, circumstances, told, wall, partings: 0 })
+    }
+
+    /// What a connection is told.
+    pub fn facts(&self) -> ExportFacts {
+        ExportFacts { capacity: self.device.capacity(), page_bytes: self.page_bytes }
+    }
+
     /// How often all clients have lost their connections.
-    partings: u64,
-}
-
-impl Service<'_, '_> {
-    /// One operation after the other, each as if its host had waited for it.
-    fn serve_at_once(&mut self, messages: &Receiver<Message>) {
-        for message in messages {
-            if !self.take(message) {
-                return;
-            }
-        }
+    pub fn partings(&self) -> u64 {
+        self.partings
     }
 
-    /// Operations as they come, and replies when they are due.
-    fn serve_in_time(&mut self, messages: &Receiver<Message>) {
-        // Without it the system may wake this thread 50 us late, which is as long as a page read takes.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let mut is_ending = false;
-        loop {
-            let message = match messages.try_recv() {
-                Ok(message) => Some(message),
-                Err(TryRecvError::Empty) => self.wait(messages, is_ending),
-                Err(TryRecvError::Disconnected) => Some(Message::Finish),
-            };
-            if let Some(message) = message {
-                is_ending |= !self.take(message);
+    /// Does what a client asks for, as if its host had waited for it; by the wall's clock, begins to.
+    pub fn perform(&mut self, asked: AskedOperation) {
+        let AskedOperation { operation, to, partings, came } = asked;
+        // What a client had asked for when it lost its connection is lost too.
+        if partings != self.partings {
+            return to.send(Reply::Failed(ErrorCode::Shutdown));
+        }
+        match &mut self.wall {
+            None => {
+                self.device.begin(operation, to);
+                self.device.complete();
             }
-            // What is under way when the device ends is still answered in its time.
-            if is_ending && self.device.next_event().is_none() {
-                return;
+            Some(wall) => {
+                // A trace begins with its first request, so the time of a new device does too.
+                if !self.device.is_used() {
+                    *wall = WallClock::beginning(came, self.device.now());
+                }
+                self.device.advance(wall.time_of(came));
+                self.device.begin(operation, to);
             }
         }
+        self.send_replies();
     }
 
-    /// Lets time pass until something may be due, or a message comes. `None`: nothing has come.
-    fn wait(&mut self, messages: &Receiver<Message>, is_ending: bool) -> Option<Message> {
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub fn ask(&mut self, question: DeviceQuestion) -> Result<Value, SimError> {
+        if let Some(wall) = &self.wall {
+            self.device.advance(wall.now());
+        }
+        let parts_clients = question.parts_clients();
+        let answer = self.answer(question);
+        self.partings += u64::from(parts_clients && answer.is_ok());
+        self.send_replies();
+        answer
+    }
+
+    /// Lets time pass with the wall's clock. Returns how long it is until something happens; `None`: nothing will.
+    pub fn keep_time(&mut self) -> Option<Duration> {
         self.device.advance(self.wall.as_ref()?.now());
         self.send_replies();
         let wall = self.wall.as_ref()?;
-        match self.device.next_event().map(|at| wall.until(at)) {
-            Some(wait) if is_ending => {
-                std::thread::sleep(wait);
-                None
-            }
-            None if is_ending => None,
-            None => Some(messages.recv().unwrap_or(Message::Finish)),
-            Some(wait) => match messages.recv_timeout(wait) {
-                Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => Some(Message::Finish),
-            },
-        }
+        self.device.next_event().map(|at| wall.until(at))
     }
 
-    /// Does what a message says. `false`: it says that this is the end.
-    fn take(&mut self, message: Message) -> bool {
-        match message {
-            Message::Finish => return false,
-            // What a client had asked for when it lost its connection is lost too.
-            Message::Perform(asked) if asked.partings != self.partings => {
-                asked.to.send(Reply::Failed(ErrorCode::Shutdown));
-            }
-            Message::Perform(AskedOperation { operation, to, came, .. }) => {
-                match &mut self.wall {
-                    None => {
-                        self.device.begin(operation, to);
-                        self.device.complete();
-                    }
-                    Some(wall) => {
-                        // A trace begins with its first request, so the time of a new device does too.
-                        if !self.device.is_used() {
-                            *wall = WallClock::beginning(came, self.device.now());
-                        }
-                        self.device.advance(wall.time_of(came));
-                        self.device.begin(operation, to);
-                    }
-                }
-                self.send_replies();
-            }
-            Message::Ask(question, reply) => {
-                if let Some(wall) = &self.wall {
-                    self.device.advance(wall.now());
-                }
-                let parts_clients = question.parts_clients();
-                let answer = self.answer(question);
-                self.partings += u64::from(parts_clients && answer.is_ok());
-                // Whoever asked may have gone.
-                drop(reply.send(answer));
-                self.send_replies();
-            }
-        }
-        true
+    /// Ends the use of the device. Returns its result.
+    ///
+    /// # Errors
+    /// A simulation that ended in an error, or a file that cannot be written.
+    pub fn finish(&mut self) -> Result<Value, SimError> {
+        self.device.finish()?.told(&self.circumstances)
     }
 
     fn answer(&mut self, question: DeviceQuestion) -> Result<Value, SimError> {
@@ -286,7 +236,7 @@ impl Service<'_, '_> {
             DeviceQuestion::Forget(name) => self.device.forget(&name),
             DeviceQuestion::Mark(text) => self.device.mark(&text),
             DeviceQuestion::Progress => Ok(self.device.progress()),
-            DeviceQuestion::Result => self.device.result().and_then(|outcome| outcome.told(self.circumstances)),
+            DeviceQuestion::Result => self.device.result().and_then(|outcome| outcome.told(&self.circumstances)),
         }
     }
 
