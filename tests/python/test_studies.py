@@ -15,12 +15,14 @@ from conftest import REPOSITORY
 FOLDER = REPOSITORY / "examples" / "studies"
 STUDIES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "study")
 
+
 def test_there_are_ten_studies_each_with_a_section_and_a_picture() -> None:
     page = (REPOSITORY / "docs" / "studies.md").read_text("utf-8")
     assert len(STUDIES) == 10
     for name in STUDIES:
         assert f"`{name}.py`" in page
         assert f"figures/studies/{name.replace('_', '-')}.svg" in page
+
 
 def test_every_figure_of_the_documentation_is_shown_on_a_page() -> None:
     docs = REPOSITORY / "docs"
@@ -31,6 +33,7 @@ def test_every_figure_of_the_documentation_is_shown_on_a_page() -> None:
     }
     assert {path.resolve() for path in (docs / "figures").rglob("*.svg")} <= shown
 
+
 def test_the_recorded_terminal_shows_what_the_commands_print(tmp_path: Path) -> None:
     script = REPOSITORY / "benches" / "recording.py"
     drawn = tmp_path / "terminal.svg"
@@ -38,6 +41,7 @@ def test_the_recorded_terminal_shows_what_the_commands_print(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     shipped = REPOSITORY / "docs" / "figures" / "terminal.svg"
     assert drawn.read_text("utf-8") == shipped.read_text("utf-8"), "run: make figures"
+
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_runs(name: str, tmp_path: Path) -> None:

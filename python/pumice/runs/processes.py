@@ -35,11 +35,13 @@ Message = tuple[Ending | Literal["progress"], Course | str]
 #: Seconds between two progress messages of a worker.
 REPORT_S = 0.2
 
+
 def cpu_count() -> int:
     """Number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
 
 def simulate(pending: Pending, count: int) -> None:
     """Simulates all pending runs in at most `count` processes.
@@ -62,6 +64,7 @@ def simulate(pending: Pending, count: int) -> None:
         for worker in workers:
             _stop(worker)
 
+
 @dataclass
 class _Worker:
     """A worker process as the parent sees it.
@@ -75,6 +78,7 @@ class _Worker:
     connection: Connection
     key: str | None = None
     course: Course = field(default_factory=Course)
+
 
 @contextmanager
 def _blank_main() -> Iterator[None]:
@@ -90,6 +94,7 @@ def _blank_main() -> Iterator[None]:
     finally:
         sys.modules["__main__"] = own
 
+
 def _start(engine: str) -> _Worker:
     # Spawned, not forked: the engine and Arrow keep threads, which do not survive a fork.
     context = multiprocessing.get_context("spawn")
@@ -100,12 +105,14 @@ def _start(engine: str) -> _Worker:
     worker_end.close()
     return _Worker(process, parent_end)
 
+
 def _give_next(worker: _Worker, pending: Pending) -> None:
     worker.course = Course()
     worker.key, request = pending.waiting.popleft() if pending.waiting else (None, "")
     if worker.key is not None:
         with suppress(OSError):  # if the worker has died, its closed connection is noticed at the next read
             worker.connection.send((request, pending.limit_s))
+
 
 def _read_messages(workers: list[_Worker], pending: Pending) -> None:
     """Handles what the workers have sent, and replaces those that died."""
@@ -126,6 +133,7 @@ def _read_messages(workers: list[_Worker], pending: Pending) -> None:
             pending.finish(worker.key, kind, content, worker.course.ageing_s)
             _give_next(worker, pending)
 
+
 def _record_death(worker: _Worker, pending: Pending) -> None:
     """Records the run of a worker that died as failed, and why it died."""
     worker.process.join(timeout=5)
@@ -138,6 +146,7 @@ def _record_death(worker: _Worker, pending: Pending) -> None:
         pending.finish(worker.key, "failed", f"the worker process {cause}{hint}", 0.0)
     _stop(worker)
 
+
 def _stop(worker: _Worker) -> None:
     """Ends a worker. A run that it has not reported is lost, nothing else."""
     worker.connection.close()
@@ -146,6 +155,7 @@ def _stop(worker: _Worker) -> None:
     worker.process.join(timeout=5)
     if worker.process.is_alive():
         worker.process.kill()
+
 
 def _work(connection: Connection, engine_name: str) -> None:
     """Runs in the worker: simulates the requests that come over `connection` until it is closed."""
@@ -168,6 +178,7 @@ def _work(connection: Connection, engine_name: str) -> None:
             connection.send(ending)
         except (EOFError, OSError, KeyboardInterrupt):
             return
+
 
 class _Reporter:
     """Reports to the parent how far a run has come. Stops the run once the parent is gone or its time is over."""
