@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Version of this interface: major << 16 | minor. A new minor version only adds. */
-#define PUMICE_FTL_VERSION 0x00010002u
+#define PUMICE_FTL_VERSION 0x00010003u
 
 /* What a call returns. */
 #define PUMICE_FTL_OK 0
@@ -82,7 +82,7 @@ typedef struct pumice_ftl_plan {
     uint32_t room;
     uint32_t commands;  /* how many there are; 0 at the start of a call */
     uint32_t completes; /* place of the command whose end completes the access; PUMICE_FTL_LAST at the start */
-    uint32_t reserved;
+    uint32_t look_up_ns; /* since version 1.3, of `look_up` alone: the time that it takes beside its commands */
 } pumice_ftl_plan;
 
 /* Kinds of keys. */
@@ -237,7 +237,8 @@ typedef struct pumice_ftl_layer {
     uint64_t (*own_pages)(const pumice_ftl_value *value, uint64_t user_pages);
 
     /* Plans what must have ended before a page is accessed: reads of the map, and looks where a prediction was wrong.
-     * Called before each read, write and trim; `kind` says of what. */
+     * Called before each read, write and trim; `kind` says of what. A look-up that costs time without flash sets
+     * `look_up_ns` of the plan; both pass at once. */
     int (*look_up)(void *state, uint32_t lpn, uint32_t kind, pumice_ftl_plan *plan);
 
     /* As `write`, to a stream that the host names; without it every stream is written by `write`. */

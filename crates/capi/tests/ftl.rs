@@ -20,7 +20,7 @@ use pumice_capi::ftl::{
 };
 use pumice_config::{Config, explain, schema, without_effect};
 use pumice_ftl::plugin::OwnLayer;
-use pumice_lab::conform::{Finding, conform};
+use pumice_lab::conform::{Finding, Verdict, conform};
 use serde_json::Value;
 
 use folder::Folder;
@@ -102,7 +102,7 @@ fn t492_the_header_says_what_rust_has() {
         constants,
         asserts!("struct pumice_ftl_command", CCommand: block, page, from_block, from_page, lpn, reserved_0, operand,
             version, op, cause, reserved_1),
-        asserts!("struct pumice_ftl_plan", CPlan: command, room, commands, completes, reserved),
+        asserts!("struct pumice_ftl_plan", CPlan: command, room, commands, completes, look_up_ns),
         asserts!("struct pumice_ftl_key", CKey: name, default_value, unit, text, choices, low, high, least, most, kind,
             reserved),
         asserts!("struct pumice_ftl_value", CValue: number, whole, given, reserved),
@@ -252,7 +252,7 @@ fn no_layers() -> Vec<(&'static str, String, &'static str)> {
             "pumice_ftl returned a null pointer",
         ),
         ("old.so", table(".version = 0x00000009u, .size = 8"), "pumice_ftl.h: version 0.9 was asked for"),
-        ("new.so", table(".version = 0x00010003u, .size = 8"), "pumice_ftl.h: version 1.3 was asked for"),
+        ("new.so", table(".version = 0x00010004u, .size = 8"), "pumice_ftl.h: version 1.4 was asked for"),
         ("short.so", table(".version = PUMICE_FTL_VERSION, .size = 16"), "has a table of 16 bytes"),
         ("nameless.so", table(GOOD), "its name is a null pointer"),
         ("named.so", table(&format!("{GOOD}, .name = \"My FTL\"")), "\"My FTL\" is no name of a plug-in"),
@@ -335,6 +335,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("moves-unasked", "-DMOVE=0", "plug-in \"broken\": planned Program for Gc, which plug-ins may not"),
     ("moves-unread", "-DMOVE=1", "plug-in \"broken\": moves logical page"),
     ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
+    ("takes-time", "-DTAKES_TIME", "plug-in \"broken\": planned the time of a look-up in another call"),
     ("completes", "-DWRONG_COMPLETION=9", "plug-in \"broken\": completes an access at command 9 of 1"),
     ("completes-behind", "-DWRONG_COMPLETION=1", "plug-in \"broken\": completes an access at command 1 of 1"),
     ("forgets", "-DFORGET", "integrity: the FTL does not find logical page"),
@@ -510,13 +511,28 @@ fn t489_a_fault_is_found_and_shown_by_few_requests() {
     }
 }
 
+#[test]
+fn t463_a_layer_is_tried_with_every_stream_that_it_places() {
+    let folder = Folder::new("stream");
+    let layer = load(&folder.broken("stream", "-DCHATTY -DFAIL_STREAM=5")).unwrap();
+    let verdicts = conform(&layer, &[], &mut || true);
+    let fails = |verdict: &Verdict| matches!(&verdict.finding, Finding::Fails { text, .. } if text.contains("write_to_stream failed"));
+    assert!(verdicts.iter().any(fails), "{verdicts:?}");
+}
+
 /// A layer that says everything that version 1.2 has: it reads a page of its own map before each access, places the
 /// streams of the host apart, moves pages from die to die, and counts requests.
 #[test]
 fn t478_a_layer_speaks_of_its_map_of_streams_of_requests_and_of_moves() {
     let folder = Folder::new("chatty");
     let plugins = [load(&folder.broken("chatty", "-DCHATTY")).unwrap()];
-    let sets = [("ftl.kind", "plugin:broken"), ("workload.requests", "600"), ("initial.fill", "0.0")];
+    let sets = [
+        ("ftl.kind", "plugin:broken"),
+        ("workload.requests", "600"),
+        ("initial.fill", "0.0"),
+        ("workload.kind", "streams"),
+        ("workload.stream_share", "[0.5, 0.0, 0.5]"),
+    ];
     for timed in ["true", "false"] {
         let found = document(&[LOAD, &sets, &[("run.timed", timed)]].concat(), &plugins).unwrap();
         let count =
@@ -526,6 +542,9 @@ fn t478_a_layer_speaks_of_its_map_of_streams_of_requests_and_of_moves() {
         assert_eq!(count("/plugin/counts/moved"), count("/flash/programs/gc"));
         assert_eq!(count("/plugin/counts/of_map"), count("/flash/programs/map"));
         assert_eq!(count("/plugin/counts/looks"), count("/flash/reads/map"));
+        // Half of the requests are of stream 2, and write two pages each.
+        let streamed = count("/plugin/counts/streamed") / 2;
+        assert!(streamed.is_multiple_of(2) && streamed.abs_diff(writes) < writes / 5, "{streamed} of {writes}");
         assert!(count("/plugin/counts/moved") > 5 && count("/plugin/counts/of_map") > 5, "{}", found["plugin"]);
         assert_eq!(count("/integrity/lost_pages"), 0);
     }

@@ -1,4 +1,4 @@
-//! 47x: the learned map of `examples/leaftl-rust`, which says what only version 1.2 of `pumice_ftl.h` can say.
+//! 46x, 47x: the learned map of `examples/leaftl-rust`, which says what only versions from 1.2 on of `pumice_ftl.h` can say.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[allow(dead_code, reason = "another test uses it")]
@@ -27,10 +27,9 @@ fn layer() -> OwnLayer {
 }
 
 /// A full device under random reads and writes.
-fn document(layer: &OwnLayer, gamma: &str, timed: &str) -> Value {
+fn document(layer: &OwnLayer, varied: [(&str, &str); 2]) -> Value {
     let sets = [
         ("ftl.kind", "plugin:leaftl"),
-        ("ftl.leaftl.gamma", gamma),
         ("ftl.leaftl.buffer_pages", "512"),
         ("ftl.over_provisioning", "0.3"),
         ("partial_erase.unit", "none"),
@@ -44,9 +43,8 @@ fn document(layer: &OwnLayer, gamma: &str, timed: &str) -> Value {
         ("workload.flush_every", "500"),
         ("initial.fill", "1.0"),
         ("run.check", "integrity"),
-        ("run.timed", timed),
     ];
-    support::document(&sets, std::slice::from_ref(layer)).unwrap()
+    support::document(&[&sets[..], &varied].concat(), std::slice::from_ref(layer)).unwrap()
 }
 
 fn count(document: &Value, path: &str) -> f64 {
@@ -55,7 +53,8 @@ fn count(document: &Value, path: &str) -> f64 {
 
 #[test]
 fn t475_wrong_predictions_cost_reads_and_lines_that_may_miss_save_ram() {
-    let (exact, learned) = (document(&layer(), "0", "true"), document(&layer(), "16", "true"));
+    let of = |gamma| document(&layer(), [("ftl.leaftl.gamma", gamma), ("run.timed", "true")]);
+    let (exact, learned) = (of("0"), of("16"));
     assert_eq!(count(&exact, "/plugin/counts/mispredictions"), 0.0);
     let (looks, missed) =
         (count(&learned, "/plugin/counts/look_ups"), count(&learned, "/plugin/counts/mispredictions"));
@@ -78,12 +77,23 @@ fn t476_the_learned_map_gives_one_result_through_the_interface_and_compiled_in()
     let compiled_in = OwnLayer::compiled_in::<leaftl::LeaFtl>().unwrap();
     for timed in ["true", "false"] {
         let plain = |layer: &OwnLayer| {
-            let mut found = document(layer, "4", timed);
+            let mut found = document(layer, [("ftl.leaftl.gamma", "4"), ("run.timed", timed)]);
             found["plugin"]["sha256"] = Value::Null;
             found["run"] = Value::Null;
             found
         };
         assert_eq!(plain(&layer()), plain(&compiled_in));
+    }
+}
+
+#[test]
+fn t462_a_look_up_takes_its_time_although_it_reads_no_flash() {
+    let of = |time| document(&layer(), [("workload.read_fraction", "1.0"), ("ftl.leaftl.look_up_ns", time)]);
+    let (quick, slow) = (of("0"), of("7000"));
+    assert_eq!(quick["flash"], slow["flash"]);
+    let longer = |path: &str| count(&slow, path) - count(&quick, path);
+    for path in ["/host/read/latency_us/mean", "/host/read/latency_us/max"] {
+        assert!((longer(path) - 7.0).abs() < 1e-6, "{path}: {} us", longer(path));
     }
 }
 

@@ -16,6 +16,7 @@ use crate::metrics::PowerFigures;
 use crate::observe::Observer;
 use crate::power::PowerCuts;
 use crate::results::BusyTimes;
+use crate::scheduler::PageDone;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
@@ -153,7 +154,7 @@ impl<O: Observer> Ssd<O> {
             self.flush(false)?;
         }
         self.host.page_ended(id, now, None, &mut self.observer);
-        self.note_gathering()
+        self.remind()
     }
 
     /// Notes how a page access changed the number of U-blocks in use, if several threads run the device.
@@ -164,17 +165,20 @@ impl<O: Observer> Ssd<O> {
         }
     }
 
-    /// Sets how long pages gather units of the host in which the first one has just come, and tells the host of pages
-    /// that are done without an event.
+    /// Sets when the controller is to be reminded of what has just begun, and tells the host of pages that are done
+    /// without an event.
     #[inline]
-    fn note_gathering(&mut self) -> Result<(), SimError> {
-        if self.controller.gathers() { self.note_gathered() } else { Ok(()) }
+    fn remind(&mut self) -> Result<(), SimError> {
+        if self.controller.wants_reminders() { self.set_reminders() } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn note_gathered(&mut self) -> Result<(), SimError> {
+    fn set_reminders(&mut self) -> Result<(), SimError> {
         while let Some(page) = self.controller.opened.pop() {
-            self.host.remind(page, self.now);
+            self.host.remind_of_page(page, self.now);
+        }
+        for (token, time) in self.controller.looking_up.drain(..) {
+            self.host.remind_of_look_up(token, time, self.now);
         }
         while let Some(id) = self.controller.take_page_done() {
             self.host.page_ended(id, self.now, None, &mut self.observer);
@@ -189,7 +193,7 @@ impl<O: Observer> Ssd<O> {
     pub fn flush(&mut self, everything: bool) -> Result<(), SimError> {
         let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
         self.controller.flush(everything, moment)?;
-        self.note_gathering()
+        self.remind()
     }
 
     /// Handles the next event, if it is due by `due`; the host's go first among those of one instant. Events of dies behind
@@ -237,6 +241,11 @@ impl<O: Observer> Ssd<O> {
                 self.host.complete(id, at, None, &mut self.observer);
                 Ok(())
             }
+            Some((at, Due::LookedUp(token, took))) => {
+                self.end_stage(&PageDone::without_flash(token, at, took))?;
+                self.owe_cores();
+                self.remind()
+            }
             Some((now, Due::Gathered(page))) => {
                 let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
                 self.controller.force_out_page(page, moment)?;
@@ -266,21 +275,28 @@ impl<O: Observer> Ssd<O> {
                 continue;
             }
             let Some(done) = self.controller.scheduler.take_done() else { break };
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
-            match self.controller.note_done(&done, moment)? {
-                PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), &mut self.observer),
-                PageEnd::Internal => {}
-            }
-            while let Some(id) = self.controller.take_page_done() {
-                self.host.page_ended(id, now, None, &mut self.observer);
-            }
+            self.end_stage(&done)?;
         }
         if let Some(die) = self.controller.scheduler.take_idle() {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             self.controller.work_when_idle(die, moment)?;
         }
         self.owe_cores();
-        self.note_gathering()
+        self.remind()
+    }
+
+    /// What a stage of an access waited for is done.
+    fn end_stage(&mut self, done: &PageDone) -> Result<(), SimError> {
+        let now = self.now;
+        let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+        match self.controller.note_done(done, moment)? {
+            PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), &mut self.observer),
+            PageEnd::Internal => {}
+        }
+        while let Some(id) = self.controller.take_page_done() {
+            self.host.page_ended(id, now, None, &mut self.observer);
+        }
+        Ok(())
     }
 
     /// Commands have gone out that no request has just caused: the cores are owed work for them from this instant on.

@@ -18,5 +18,5 @@ pub use pumice_ftl::{
 pub use pumice_types::key::{ANY, When, float, int};
 pub use pumice_types::{
     BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, ProgramOrder, RequestKind,
-    SearchExpectation, SpareArea, SpareEntry, SpecError, choice, keys, refuse,
+    SearchExpectation, SpareArea, SpareEntry, SpecError, Time, choice, keys, refuse,
 };

@@ -1,7 +1,6 @@
-//! A learned map, after LeaFTL (Sun et al., ASPLOS'23): what the host writes gathers in RAM, is sorted, and is programmed
-//! page after page; lines through logical page and place stand for the entries of a map. A line may miss by `gamma`
-//! pages: the page that it names is then read for nothing, and its spare area, which lists its neighbours, says where the
-//! right one is.
+//! A learned map, after LeaFTL (Sun et al., ASPLOS'23): what the host writes gathers in RAM, is sorted and programmed; lines
+//! through logical page and place stand for the entries of a map. A line may miss by `gamma` pages: the page that it names
+//! is then read for nothing, and its spare area, which lists its neighbours, says where the right one is.
 //!
 //! Deviations: a line holds the set of its pages where the paper has levels and a conflict buffer, which answers alike; each
 //! logical page has a plane of its own; and where the old copy of an overwritten page is, is learned without a read.
@@ -12,7 +11,8 @@ use std::collections::BTreeMap;
 
 use pumice_plugin::{
     BlockId, Cause, FlashCommand, FtlError, GatheredUnits, Lpn, MapLoads, MemoryUse, Offers, OwnCounts, PageAddress,
-    Plan, PluginDevice, PluginLayer, RequestKind, SpecError, TranslationLayer, When, export_ftl, int, keys, refuse,
+    Plan, PluginDevice, PluginLayer, RequestKind, SpecError, Time, TranslationLayer, When, export_ftl, int, keys,
+    refuse,
 };
 use segments::Segments;
 
@@ -23,6 +23,7 @@ keys! {
             "How far a predicted place may be from the right one.";
         buffer_pages: u32 = "256", int(1, 65536), "pages", "chosen", When::Always,
             "Pages of the host that gather in RAM before they are sorted and programmed.";
+        look_up_ns: u32 = "50", int(0, 1000000), "ns", "chosen", When::Always, "Time of a prediction.";
     }
 }
 
@@ -46,8 +47,7 @@ pub struct LeaFtl {
     planes: Vec<Plane>,
     pages_per_block: u32,
     blocks_per_plane: u32,
-    gamma: u32,
-    buffer_pages: usize,
+    keys: LeaFtlKeys,
     /// What gathers: logical pages with the version of their data, in order.
     buffer: BTreeMap<u32, u8>,
     map: Segments,
@@ -92,8 +92,7 @@ impl PluginLayer for LeaFtl {
             planes: (0..geometry.planes()).map(plane).collect(),
             pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
-            gamma: keys.gamma,
-            buffer_pages: keys.buffer_pages as usize,
+            keys: keys.clone(),
             buffer: BTreeMap::new(),
             map: Segments::new(pages_per_plane * geometry.planes(), keys.gamma),
             pages_per_plane,
@@ -127,8 +126,8 @@ impl LeaFtl {
     /// The page that holds a logical page: near the predicted one, by the spare area of that.
     fn found(&self, lpn: u32) -> Option<u32> {
         let predicted = self.predicted(lpn)?;
-        let first = predicted.saturating_sub(self.gamma);
-        (first..=predicted + self.gamma).find(|&page| self.lpn_of.get(page as usize) == Some(&lpn))
+        let first = predicted.saturating_sub(self.keys.gamma);
+        (first..=predicted + self.keys.gamma).find(|&page| self.lpn_of.get(page as usize) == Some(&lpn))
     }
 
     /// The copy of a logical page in flash is valid no more.
@@ -214,7 +213,7 @@ impl TranslationLayer for LeaFtl {
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         self.buffer.insert(lpn.0, version);
         // The write that fills the buffer waits until it is empty.
-        if self.buffer.len() < self.buffer_pages { Ok(()) } else { self.flush(plan) }
+        if self.buffer.len() < self.keys.buffer_pages as usize { Ok(()) } else { self.flush(plan) }
     }
 
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
@@ -261,6 +260,7 @@ impl MapLoads for LeaFtl {
         }
         let Some(predicted) = self.predicted(lpn.0) else { return Ok(()) };
         self.look_ups += 1;
+        plan.look_up = Time(self.keys.look_up_ns.into());
         if self.lpn_of[predicted as usize] != lpn.0 {
             self.mispredictions += 1;
             plan.push(FlashCommand::look(self.address(predicted), lpn));

@@ -8,7 +8,7 @@ use pumice_ftl::{
     BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, OwnFault, Plan,
     RequestBorders, Retirement, Streams, TranslationLayer,
 };
-use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind, Time};
 
 use super::table::{
     ALL, AT_ONCE, CCommand, CPageAddress, CPlan, CRequest, FindsPage, HearsRequest, KINDS, LAST, NOT_STORED, OK,
@@ -68,6 +68,7 @@ pub unsafe fn take_all(c_plan: &CPlan, plan: &mut Plan) -> Result<(), OwnFault> 
     } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
         return Err(format!("completes an access at command {} of {count}", c_plan.completes).into());
     }
+    plan.look_up = Time(c_plan.look_up_ns.into());
     for nth in 0..count {
         // SAFETY: the caller's promise; a list of the plug-in's own may lie anywhere.
         let command = unsafe { c_plan.command.add(nth).read_unaligned() };
@@ -82,7 +83,7 @@ pub unsafe fn take_all(c_plan: &CPlan, plan: &mut Plan) -> Result<(), OwnFault> 
 /// An empty plan with this room.
 #[inline]
 pub fn plan_in(room: &mut [CCommand]) -> CPlan {
-    CPlan { command: room.as_mut_ptr(), room: room.len() as u32, commands: 0, completes: LAST, reserved: 0 }
+    CPlan { command: room.as_mut_ptr(), room: room.len() as u32, commands: 0, completes: LAST, look_up_ns: 0 }
 }
 
 /// Room for the commands of a call.
@@ -133,7 +134,7 @@ impl LayerOfC {
     /// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
     #[inline]
     unsafe fn take(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), FtlError> {
-        let is_plain = c_plan.commands == 1 && c_plan.completes == LAST;
+        let is_plain = c_plan.commands == 1 && c_plan.completes == LAST && c_plan.look_up_ns == 0;
         if is_plain && !c_plan.command.is_null() && c_plan.command.is_aligned() {
             // SAFETY: the caller's promise.
             if let Some(command) = unsafe { (*c_plan.command).command() } {

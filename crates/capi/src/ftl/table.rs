@@ -8,11 +8,14 @@ use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind, 
 use crate::InterfaceVersion;
 
 /// Version of the interface.
-pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 2);
+pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 3);
 
 /// Bytes of the table of each minor version, from 0 on.
 #[cfg(feature = "host")]
-pub const TABLE_BYTES: &[usize] = &[offset_of!(CLayer, recover), offset_of!(CLayer, own_pages), size_of::<CLayer>()];
+pub const TABLE_BYTES: &[usize] =
+    &[offset_of!(CLayer, recover), offset_of!(CLayer, own_pages), size_of::<CLayer>(), size_of::<CLayer>()];
+#[cfg(feature = "host")]
+const _: () = assert!(TABLE_BYTES.len() == FTL_VERSION.minor() + 1, "each minor version has the size of its table");
 
 /// `PUMICE_FTL_OK`
 pub const OK: c_int = 0;
@@ -109,8 +112,8 @@ pub struct CPlan {
     pub commands: u32,
     /// Which one completes the access.
     pub completes: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// Time of a look-up beside its commands, in nanoseconds.
+    pub look_up_ns: u32,
 }
 
 /// `struct pumice_ftl_key`

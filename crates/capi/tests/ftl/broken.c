@@ -12,7 +12,7 @@
 
 struct state {
     uint32_t pages_per_block, blocks, next, pages, writes;
-    uint64_t count[4]; /* requests, moved, of_map, looks */
+    uint64_t count[5]; /* requests, moved, of_map, looks, streamed */
     uint32_t map_page, map_version, map_at, before;
     unsigned char *version_of;
     uint32_t *page_of;
@@ -71,7 +71,7 @@ static const pumice_ftl_chips *kept;
 
 static int is_empty(const pumice_ftl_plan *plan)
 {
-    if (plan->command && plan->room == 131072 && !plan->commands && plan->completes == PUMICE_FTL_LAST && !plan->reserved)
+    if (plan->command && plan->room == 131072 && !plan->commands && plan->completes == PUMICE_FTL_LAST && !plan->look_up_ns)
         return 1;
     last = "a plan to fill is not empty";
     return 0;
@@ -158,6 +158,9 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
 #endif
 #ifdef WRONG_COMPLETION
     plan->completes = WRONG_COMPLETION;
+#endif
+#ifdef TAKES_TIME
+    plan->look_up_ns = 1;
 #endif
 #ifdef OVERFLOW
     plan->commands = plan->room + 1;
@@ -259,8 +262,11 @@ static int look_up(void *state, uint32_t lpn, uint32_t kind, pumice_ftl_plan *pl
 static int write_to_stream(void *state, uint32_t lpn, uint32_t version, uint32_t stream, pumice_ftl_plan *plan)
 {
     struct state *s = state;
-    if (stream != 0)
+#ifdef FAIL_STREAM
+    if (stream == FAIL_STREAM)
         return PUMICE_FTL_FAILED;
+#endif
+    s->count[4] += stream;
     uint32_t nth = s->before, from = s->page_of[nth]; /* of the write before */
     s->before = lpn;
     int status = write(state, lpn, version, plan);
@@ -296,7 +302,7 @@ static int counts(void *state, uint64_t *value)
     return PUMICE_FTL_OK;
 }
 
-static const pumice_ftl_counter counter[] = {{"requests", ""}, {"moved", ""}, {"of_map", ""}, {"looks", ""}};
+static const pumice_ftl_counter counter[] = {{"requests", ""}, {"moved", ""}, {"of_map", ""}, {"looks", ""}, {"streamed", ""}};
 #endif
 
 static int trim(void *state, uint32_t lpn)
@@ -388,7 +394,7 @@ const struct pumice_ftl_layer *pumice_ftl(void)
         .write_to_stream = write_to_stream,
         .begin_request = begin_request,
         .counter = counter,
-        .counters = 4,
+        .counters = 5,
         .counts = counts,
         .moves_between_dies = 1,
 #endif

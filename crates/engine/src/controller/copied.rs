@@ -9,7 +9,18 @@ impl Controller {
     /// A controller of the same state over chips of the same state; `ftl` is its translation layer.
     pub fn copied(&self, ftl: Ftl) -> Controller {
         let Controller { ftl: _, scheduler, tally, zone_times, uncounted_commands, rules, next_number, .. } = self;
-        let Controller { plan: _, accesses, buffer, waiting, pages_done, held_back, handed_over, opened, .. } = self;
+        let Controller {
+            plan: _,
+            accesses,
+            buffer,
+            waiting,
+            pages_done,
+            held_back,
+            handed_over,
+            opened,
+            looking_up,
+            ..
+        } = self;
         Controller {
             ftl,
             scheduler: scheduler.clone(),
@@ -27,6 +38,7 @@ impl Controller {
             pages_done: pages_done.clone(),
             held_back: held_back.clone(),
             opened: opened.clone(),
+            looking_up: looking_up.clone(),
             in_turn: self.in_turn.clone(),
             has_released: self.has_released,
         }

@@ -92,6 +92,8 @@ pub struct Controller {
     held_back: Vec<HeldBack>,
     /// Pages in which units of the host have begun to gather since this was last asked.
     pub(crate) opened: Vec<PageAddress>,
+    /// Accesses whose look-ups in the map have just begun, with the time that each takes.
+    pub(crate) looking_up: Vec<(u32, Time)>,
     /// Zone operations whose commands follow one another.
     in_turn: InTurn,
     /// Places of the write buffer became free without a program, because their units gather in open pages.
@@ -161,6 +163,12 @@ impl Controller {
     #[inline]
     pub fn gathers(&self) -> bool {
         self.rules.gathers
+    }
+
+    /// Whether the controller may want to be reminded of something: of pages in which units gather, of look-ups.
+    #[inline]
+    pub fn wants_reminders(&self) -> bool {
+        self.rules.gathers || self.rules.loads_map
     }
 
     /// Tells a layer that hears of requests of one whose pages come next; `pages` are all of its pages.

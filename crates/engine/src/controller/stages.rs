@@ -1,7 +1,7 @@
 //! The stages of a page access, from the first to the last.
 
 use pumice_ftl::FtlError;
-use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind};
+use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind, Time};
 
 use super::access::{PageAccess, Waits};
 use super::buffer::WriteBuffer;
@@ -90,10 +90,15 @@ impl Controller {
             self.unless_worn_out(planned, moment)?;
             self.tell_read(&access, moment.observer);
             let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
-            let groups = match self.in_turn.holds(&access) {
+            let look_up = self.plan.look_up;
+            let mut groups = match self.in_turn.holds(&access) {
                 true => self.hold_program(wait),
                 false => self.submit_plan(&wait, moment)?,
             };
+            if look_up > Time::ZERO {
+                self.looking_up.push((token, look_up));
+                groups += 1;
+            }
             self.note_placed(&access, moment.oracle);
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;

@@ -53,6 +53,7 @@ impl Controller {
             pages_done: VecDeque::new(),
             held_back: Vec::new(),
             opened: Vec::new(),
+            looking_up: Vec::new(),
             in_turn,
             has_released: false,
         };
@@ -93,6 +94,7 @@ impl Controller {
         self.pages_done.clear();
         self.held_back.clear();
         self.opened.clear();
+        self.looking_up.clear();
         self.handed_over = 0;
     }
 

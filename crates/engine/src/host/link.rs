@@ -17,6 +17,8 @@ pub enum Due {
     Handled(u32),
     /// A core of the controller has ended its work.
     CoreFree,
+    /// The look-up in the map that this access began is over; it took so long.
+    LookedUp(u32, Time),
     /// The time of a page in which mapping units gather is over.
     Gathered(PageAddress),
 }
@@ -69,11 +71,6 @@ impl Link {
     pub fn send(&mut self, slot: u32, bytes: u32, now: Time) {
         let at = self.outward.transfer(now, self.time(bytes));
         self.push(at, Due::Sent(slot));
-    }
-
-    /// Sets when the time of a page is over in which mapping units gather.
-    pub fn remind(&mut self, page: PageAddress, at: Time) {
-        self.push(at, Due::Gathered(page));
     }
 
     fn time(&self, bytes: u32) -> Time {

@@ -103,8 +103,13 @@ impl Host {
     }
 
     /// Sets when the time of a page is over in which mapping units of the host gather from `now` on.
-    pub fn remind(&mut self, page: PageAddress, now: Time) {
-        self.link.remind(page, now + self.open_page);
+    pub fn remind_of_page(&mut self, page: PageAddress, now: Time) {
+        self.link.push(now + self.open_page, Due::Gathered(page));
+    }
+
+    /// Sets when the look-up of an access is over that begins `now`.
+    pub fn remind_of_look_up(&mut self, token: u32, time: Time, now: Time) {
+        self.link.push(now + time, Due::LookedUp(token, time));
     }
 
     /// Requests done since this was last asked.

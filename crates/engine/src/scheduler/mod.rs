@@ -143,6 +143,13 @@ pub struct PageDone {
     pub waited: PhaseTimes,
 }
 
+impl PageDone {
+    /// The end of what took time and no flash command.
+    pub fn without_flash(token: u32, at: Time, took: Time) -> PageDone {
+        PageDone { token, at, transfer: Time::ZERO, die: took, waited: PhaseTimes::default() }
+    }
+}
+
 /// Suspensions of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suspensions {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pumice_types::{FlashCommand, PageAddress, PageUnit, UnitSource};
+use pumice_types::{FlashCommand, PageAddress, PageUnit, Time, UnitSource};
 
 /// What a layer writes into a page of its own.
 pub type Payload = Arc<[u32]>;
@@ -34,6 +34,8 @@ pub struct Plan {
     pub gathers: Option<PageAddress>,
     /// The number of the write that is planned, if the device may lose power and a unit of the host goes into a page.
     pub write_number: u64,
+    /// Time that a look-up takes beside its commands ([`crate::MapLoads`]); zero in every other plan.
+    pub look_up: Time,
     completion: Completion,
     /// The most commands; no limit if absent.
     limit: Option<usize>,
@@ -58,6 +60,7 @@ impl Plan {
         self.units.clear();
         self.gathers = None;
         self.write_number = 0;
+        self.look_up = Time::ZERO;
         self.completion = Completion::Last;
     }
 

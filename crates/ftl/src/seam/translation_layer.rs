@@ -285,7 +285,8 @@ pub trait GatheredUnits {
 pub trait MapLoads {
     /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
     /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded. Unlike theirs, these
-    /// commands may be on several dies.
+    /// commands may be on several dies. A look-up that costs time without them says so in [`Plan::look_up`]; both pass
+    /// at once.
     ///
     /// # Errors
     /// [`FtlError`] if there is no room to write an entry back.

@@ -6,6 +6,9 @@ use pumice_config::Config;
 use pumice_engine::{SimError, Ssd, build};
 use pumice_types::{Draw, HostRequest, RequestKind, Time};
 
+/// Streams of the host: a page belongs to that of its number.
+const STREAMS: u32 = 8;
+
 /// A request of the host for one logical page, or for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageRequest {
@@ -104,7 +107,9 @@ fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Re
     let is_flush = kind == RequestKind::Flush;
     let (bytes, offset_bytes) = if is_flush { (0, 0) } else { (page_bytes, u64::from(lpn) * u64::from(page_bytes)) };
     let now = ssd.now;
-    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
+    // A layer that tells streams apart meets all of them, whichever requests are left out.
+    let stream = (lpn % STREAMS) as u8;
+    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream, flow: 0 };
     ssd.arrive(&request, true, now).map_err(|error| error.to_string())
 }
 

@@ -277,6 +277,7 @@ unsafe fn give(plan: &mut Plan, c_plan: *mut CPlan, status: c_int) -> Result<c_i
         None if commands == 0 => LAST,
         None => AT_ONCE,
     };
+    c_plan.look_up_ns = plan.look_up.0.min(u32::MAX.into()) as u32;
     Ok(status)
 }
 

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use pumice_types::key::{Key, Keys, Value, Values};
 use pumice_types::{
-    BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, SpecError, refuse,
+    BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, SpecError, Time, refuse,
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -269,6 +269,9 @@ impl Plugged {
             }
             collects |= command.cause == Cause::Gc;
             self.count(command);
+        }
+        if plan.look_up > Time::ZERO {
+            return Err(self.own.fault("planned the time of a look-up in another call"));
         }
         self.counters.trigger_free_blocks += u64::from(collects);
         if plan.commands.len() > PLAN_COMMANDS_MAX {
