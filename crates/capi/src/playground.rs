@@ -6,8 +6,9 @@
 use std::cell::RefCell;
 
 use pumice_config::preset::{PRESETS, PresetKind};
-use pumice_config::{Config, SpecError, SpecSource};
+use pumice_config::{Config, SpecSource};
 use pumice_engine::SimError;
+use pumice_types::refuse;
 use serde_json::{Value, json};
 
 thread_local! {
@@ -47,7 +48,7 @@ fn answer(answer: &Value) -> usize {
 }
 
 fn run(request: &[u8]) -> Result<Value, SimError> {
-    let source: SpecSource = serde_json::from_slice(request).map_err(|error| SpecError(format!("request: {error}")))?;
+    let source: SpecSource = serde_json::from_slice(request).map_err(|error| refuse!("request: {error}"))?;
     let config = Config::resolve(&source)?;
     Ok(pumice_engine::run(&config, source.scale.unwrap_or(1.0), &mut |_| true)?.document)
 }

@@ -8,6 +8,7 @@ use libloading::Library;
 use pumice_chip::torture::{Complaint, Firmware};
 use pumice_chip::{Chip, ChipChoices};
 use pumice_config::{SpecError, SpecSource};
+use pumice_types::refuse;
 
 use crate::InterfaceVersion;
 use crate::chip::ChipHandle;
@@ -75,7 +76,7 @@ impl ForeignFirmware {
     pub fn open(path: &Path, source: &SpecSource, options: ChipChoices) -> Result<ForeignFirmware, SpecError> {
         let loaded = load::<CFirmware>(path, &INTERFACE)?;
         let table = loaded.table;
-        let lacks = |what: &str| SpecError(format!("{}: its firmware has no function `{what}`", path.display()));
+        let lacks = |what: &str| refuse!("{}: its firmware has no function `{what}`", path.display());
         // SAFETY: the header promises null or a text that ends with a 0.
         let name = unsafe { foreign::failure(table.name) };
         let (start, stop) = (table.start.ok_or_else(|| lacks("start"))?, table.stop.ok_or_else(|| lacks("stop"))?);

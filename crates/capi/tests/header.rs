@@ -11,7 +11,7 @@ use pumice_capi::device::{
     CDeviceCompletion, CDeviceInfo, CDeviceOptions, CDeviceRequest, DEVICE_VERSION, DeviceStatus,
 };
 use pumice_capi::torture::{CFirmware, FIRMWARE_VERSION};
-use pumice_chip::{CutOutcome, Illegal};
+use pumice_chip::{ChipCounts, CutOutcome, Illegal};
 use pumice_device::{Device, KINDS, Status};
 use pumice_types::{Choice, RequestKind};
 
@@ -222,9 +222,13 @@ fn t072_numbers_and_layouts_of_the_header_are_those_of_the_library() {
             page_programs, pair_distance, illegal, reserved),
         members!(CChipInfo, "pumice_chip_info": size, blocks, blocks_per_plane, pages_per_block, page_bytes, oob_bytes,
             max_splits, sub_blocks),
-        members!(CChipCounts, "pumice_chip_counts": size, powered, time_ns, operations, reads, oob_reads, programs,
-            copies, block_erases, partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts,
-            illegal),
+        members!(CChipCounts, "pumice_chip_counts": size, powered, time_ns),
+        ChipCounts::default()
+            .named()
+            .into_iter()
+            .zip((offset_of!(CChipCounts, counts) as u64..).step_by(8))
+            .map(|((name, _), at)| (format!("offsetof(pumice_chip_counts, {name})"), at))
+            .collect(),
     ]
     .concat()
     .into_iter()

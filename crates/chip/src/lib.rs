@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use pumice_config::{Config, SpecError, SpecSource, without_effect_on_a_chip};
 use pumice_engine::bare_chips;
 use pumice_engine::chip::Chips;
-use pumice_types::{BlockId, ChipKeys, Draw, EraseStep, Geometry, PageAddress, PartialEraseUnit, Time};
+use pumice_types::{BlockId, ChipKeys, Draw, EraseStep, Geometry, PageAddress, PartialEraseUnit, Time, refuse};
 
 use bit_errors::BitErrors;
 use cells::Cells;
@@ -33,35 +33,52 @@ pub use power::{CutOutcome, outcome_of};
 use power::{PlannedCut, Supply};
 use session::Recorder;
 
-/// How often each thing was done since the chip was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChipCounts {
+/// Declares [`ChipCounts`] and the names of its members.
+macro_rules! counts {
+    ($($(#[$about:meta])+ $name:ident),+ $(,)?) => {
+        /// How often each thing was done since the chip was opened. `pumice_chip_counts` of C ends with these members.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[repr(C)]
+        pub struct ChipCounts {
+            $($(#[$about])+ pub $name: u64),+
+        }
+
+        impl ChipCounts {
+            /// Every count with its name, in the order of the members.
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name)),+]
+            }
+        }
+    };
+}
+
+counts! {
     /// Programs, copies and erases that began, whatever became of them: what cuts of the power are counted by.
-    pub operations: u64,
+    operations,
     /// Pages read, raw reads included.
-    pub reads: u64,
+    reads,
     /// Spare areas read alone, checks for blank pages included.
-    pub oob_reads: u64,
+    oob_reads,
     /// Programs that ended.
-    pub programs: u64,
+    programs,
     /// Copies that ended.
-    pub copies: u64,
+    copies,
     /// Erases of a block that ended.
-    pub block_erases: u64,
+    block_erases,
     /// Erases of a partial block that ended.
-    pub partial_erases: u64,
+    partial_erases,
     /// Erases of sub-blocks that ended.
-    pub sub_block_erases: u64,
+    sub_block_erases,
     /// Times that a page was read again because of its bit errors.
-    pub read_retries: u64,
+    read_retries,
     /// Reads that failed their code.
-    pub uncorrectable: u64,
+    uncorrectable,
     /// Programs and erases that reported a failure.
-    pub failed: u64,
+    failed,
     /// Cuts of the power.
-    pub cuts: u64,
+    cuts,
     /// Programs, copies and erases that broke a rule, refused or not.
-    pub illegal: u64,
+    illegal,
 }
 
 /// All of a chip that changes.
@@ -125,7 +142,7 @@ impl Chip {
     /// As [`Chip::open`], and options that mean nothing.
     pub fn open_with(source: &SpecSource, options: ChipChoices) -> Result<Chip, SpecError> {
         if let Some(scale) = source.scale.filter(|&scale| scale != 1.0) {
-            return Err(SpecError(format!("scale = {scale}: a chip is not scaled; set the keys of [geometry]")));
+            return Err(refuse!("scale = {scale}: a chip is not scaled; set the keys of [geometry]"));
         }
         let (seed, keys) = Config::resolve_chip(source)?;
         let notes = without_effect_on_a_chip(source)?;

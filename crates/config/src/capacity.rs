@@ -1,6 +1,7 @@
 //! Devices made small by `geometry.capacity_gib`: fewer blocks a plane, and everything else as it was.
 
 use pumice_types::chip::GeometryKeys;
+use pumice_types::refuse;
 
 use crate::{Config, SpecError};
 
@@ -14,25 +15,25 @@ const GIB: f64 = (1_u64 << 30) as f64;
 pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
     let Some(gib) = config.chip.geometry.capacity_gib else { return Ok(config) };
     if let Some(scale) = scale.filter(|&scale| scale != 1.0) {
-        return Err(SpecError(format!(
+        return Err(refuse!(
             "geometry.capacity_gib = {gib} and a scale of {scale} both make the device small; allowed: one of them"
-        )));
+        ));
     }
     checked(&config)?;
     let largest = capacity_gib(&config)?;
     if largest < gib {
-        return Err(SpecError(format!(
+        return Err(refuse!(
             "geometry.capacity_gib = {gib} is more than the device has; allowed: at most {largest:.3}"
-        )));
+        ));
     }
     let (count, small) = fewest(&config, gib);
     let is_least = count == 1 || checked(&with_count(&config, count - 1)).is_err();
     let found = capacity_gib(&small)?;
     if is_least && found > gib {
-        return Err(SpecError(format!(
+        return Err(refuse!(
             "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {found:.3} or more",
             if keeps_blocks(&config) { "pages in a block" } else { "blocks in a plane" }
-        )));
+        ));
     }
     Ok(small)
 }

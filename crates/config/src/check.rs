@@ -49,10 +49,11 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
     check_erase_process(&chip.erase)?;
     check_failing_erases(&chip.erase)?;
     if chip.erase.max_loops < MAX_LOOPS && chip.partial_erase.unit != PartialEraseUnit::None {
-        return Err(SpecError(format!(
+        return Err(refuse!(
             "erase.max_loops = {} lets erases fail, which needs partial_erase.unit = \"none\", found \"{}\"",
-            chip.erase.max_loops, chip.partial_erase.unit
-        )));
+            chip.erase.max_loops,
+            chip.partial_erase.unit
+        ));
     }
     check_read_retry(chip)
 }

@@ -1,8 +1,8 @@
 //! From preset, file and `--set` to one flat set of accepted values, with errors that name the
 //! place, what was found and what is allowed.
 
-use pumice_types::ChipKeys;
 use pumice_types::key::{self, Key, Keys, Values};
+use pumice_types::{ChipKeys, refuse};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -142,7 +142,7 @@ fn aliases(source: &SpecSource) -> Vec<String> {
 /// An error about keys that a source did not write itself, with what its aliases stand for.
 pub fn with_aliases(source: &SpecSource, error: SpecError) -> SpecError {
     let notes = aliases(source);
-    if notes.is_empty() { error } else { SpecError(format!("{error} ({})", notes.join("; "))) }
+    if notes.is_empty() { error } else { refuse!("{error} ({})", notes.join("; ")) }
 }
 
 /// Sets every key that has a default to it.
@@ -160,7 +160,7 @@ fn set_defaults(values: &mut Collected) -> Result<(), SpecError> {
 fn apply_text(values: &mut Collected, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
     let fail = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        SpecError(format!("{name}:{line}: not TOML: {}", shown(&error.message().replace('\n', "; "))))
+        refuse!("{name}:{line}: not TOML: {}", shown(&error.message().replace('\n', "; ")))
     };
     let spans = DeTable::parse(text).map_err(fail)?;
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
@@ -391,7 +391,7 @@ fn check_section(table: &KeyTable, at: &str, section: &str) -> Result<(), SpecEr
             |(_, known)| format!("nearest valid section: [{known}]"),
         )
     });
-    Err(SpecError(format!("{at}: unknown section [{}]; {hint}", shown(section))))
+    Err(refuse!("{at}: unknown section [{}]; {hint}", shown(section)))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

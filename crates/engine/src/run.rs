@@ -2,7 +2,7 @@
 
 use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
 use pumice_ftl::Recovery;
-use pumice_types::{HostRequest, Time};
+use pumice_types::{HostRequest, Time, refuse};
 use pumice_workload::{TraceError, Workload, WorkloadReader};
 
 use crate::error::SimError;
@@ -168,10 +168,10 @@ fn refuse_failures(config: &Config) -> Result<(), SpecError> {
         | PowerFailure::FlyingWrites
         | PowerFailure::UnserializableWrites
         | PowerFailure::MetadataCorruption
-        | PowerFailure::DeadDevice => Err(SpecError(format!(
+        | PowerFailure::DeadDevice => Err(refuse!(
             "power.failure = \"{failure}\": a run keeps no bytes that could be struck; allowed: \"none\", or \
              `pumice crash` and `pumice serve`"
-        ))),
+        )),
     }
 }
 

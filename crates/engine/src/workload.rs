@@ -4,6 +4,7 @@ use std::io::Write;
 use std::str::FromStr;
 
 use pumice_config::{Config, SpecError};
+use pumice_types::refuse;
 use pumice_workload::{
     Compression, OpenFor, Placement, RandomStream, TraceFormat, Workload, WriteReport, write_trace_as,
 };
@@ -45,7 +46,7 @@ pub(crate) fn zone_bytes(config: &Config, scale: f64) -> Result<Option<u64>, Sim
 /// As [`open`]; the flow stands in front.
 pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let workload = &config.flows[number].workload;
-    let at = |error: String| SpecError(format!("workload.flow[{number}]: {error}"));
+    let at = |error: String| refuse!("workload.flow[{number}]: {error}");
     workload.kind().check_scale(scale).map_err(|error| at(error.0))?;
     let page_bytes = config.mapped_page_bytes();
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };

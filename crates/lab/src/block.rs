@@ -4,7 +4,7 @@
 use pumice_config::SpecError;
 use pumice_ftl::{JoinRule, UnitChoice, join_units};
 use pumice_nand::rber_map::rber;
-use pumice_types::{BlockShape, Choice, Time, UnitPages, UnitSet, WriteSequence};
+use pumice_types::{BlockShape, Choice, Time, UnitPages, UnitSet, WriteSequence, refuse};
 use serde::{Deserialize, Serialize};
 
 /// Shape of a block.
@@ -25,13 +25,13 @@ impl ShapeInput {
     fn shape(&self) -> Result<BlockShape, SpecError> {
         let ShapeInput { layers, sub_blocks, bits_per_cell, write_sequence } = self;
         let Some(sequence) = WriteSequence::from_name(write_sequence) else {
-            return Err(SpecError(format!("write_sequence = \"{write_sequence}\"; allowed: \"lfws\" | \"sfws\"")));
+            return Err(refuse!("write_sequence = \"{write_sequence}\"; allowed: \"lfws\" | \"sfws\""));
         };
         BlockShape::new(*layers, *sub_blocks, *bits_per_cell, sequence).ok_or_else(|| {
-            SpecError(format!(
+            refuse!(
                 "a block of {layers} layers x {sub_blocks} sub-blocks x {bits_per_cell} bits; allowed: 1 to 32 sub-blocks, \
                  at least 1 of each, at most 65535 pages"
-            ))
+            )
         })
     }
 }
@@ -98,7 +98,7 @@ pub fn reclaim(input: &ReclaimInput) -> Result<Reclaim, SpecError> {
     let shape = input.shape.shape()?;
     let pages = usize::from(shape.pages_per_block());
     if input.valid.len() != pages {
-        return Err(SpecError(format!("valid has {} entries; allowed: one a page, {pages}", input.valid.len())));
+        return Err(refuse!("valid has {} entries; allowed: one a page, {pages}", input.valid.len()));
     }
     let units = UnitPages::sub_blocks(shape);
     let mut valid = vec![0u32; units.units()];

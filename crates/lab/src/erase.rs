@@ -5,7 +5,7 @@ use pumice_config::SpecError;
 use pumice_engine::chip::erase::{DistributionRequest, EraseConfig, Lifetime, distribution, felp_samples};
 use pumice_nand::erase::Measurements;
 use pumice_types::erase::{Felp, MAX_PULSES, PULSES_PER_LOOP};
-use pumice_types::{Choice, EraseMode, EraseScheme, RberRequirement, choice};
+use pumice_types::{Choice, EraseMode, EraseScheme, RberRequirement, choice, refuse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ impl Default for EraseQuery {
 }
 
 fn refuse<T>(key: &str, found: impl std::fmt::Display, allowed: &str) -> Result<T, SpecError> {
-    Err(SpecError(format!("{key} = {found} is not allowed; allowed: {allowed}")))
+    Err(refuse!("{key} = {found} is not allowed; allowed: {allowed}"))
 }
 
 impl EraseQuery {

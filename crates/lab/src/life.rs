@@ -9,7 +9,7 @@
 use pumice_config::{Config, SpecError};
 use pumice_engine::metrics::FlashCounts;
 use pumice_engine::{AgeingRequests, Session, SimError};
-use pumice_types::BlockId;
+use pumice_types::{BlockId, refuse};
 use serde::{Deserialize, Serialize};
 
 /// Change of write amplification from window to window below which the device counts as settled.
@@ -39,13 +39,10 @@ impl Default for LifeQuery {
 impl LifeQuery {
     fn check(&self) -> Result<(), SpecError> {
         if !(0.01..=100.0).contains(&self.window_cycles) {
-            return Err(SpecError(format!(
-                "window_cycles = {} is not allowed; allowed: 0.01 to 100",
-                self.window_cycles
-            )));
+            return Err(refuse!("window_cycles = {} is not allowed; allowed: 0.01 to 100", self.window_cycles));
         }
         if !(1..=10_000).contains(&self.steps) {
-            return Err(SpecError(format!("steps = {} is not allowed; allowed: 1 to 10000", self.steps)));
+            return Err(refuse!("steps = {} is not allowed; allowed: 1 to 10000", self.steps));
         }
         Ok(())
     }

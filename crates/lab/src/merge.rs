@@ -5,7 +5,7 @@ use pumice_ftl::merge::m_merge::{
     LeafState, MMergePlan, MMergePlanner, MMergeSettings, MergeCosts, PairState, ULeafState,
 };
 use pumice_types::chip::check_erase_table;
-use pumice_types::{PbTree, Time, timing};
+use pumice_types::{PbTree, Time, refuse, timing};
 
 /// Page states: free, valid, invalid.
 const FREE: u8 = 0;
@@ -126,7 +126,7 @@ fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, Spe
     {
         if !(0.0..=1e9).contains(&value) {
             let allowed = "a number from 0 to 1000000000 (us)";
-            return Err(SpecError(format!("{name} = {value} is not allowed; allowed: {allowed}")));
+            return Err(refuse!("{name} = {value} is not allowed; allowed: {allowed}"));
         }
     }
     if let Some(times) = input.t_us {

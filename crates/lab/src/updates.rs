@@ -4,7 +4,7 @@
 use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::{SimError, Ssd, build};
 use pumice_ftl::{FtlKind, GcCounters};
-use pumice_types::{Choice, ProgramOrder, Time};
+use pumice_types::{Choice, ProgramOrder, Time, refuse};
 
 /// Figure 4: pages P5, P2, P3, P7, twice, on two logical blocks of four pages.
 pub const FIGURE_4: Updates = Updates { pages_per_block: 4, logical_blocks: 2, pages: &[5, 2, 3, 7, 5, 2, 3, 7] };
@@ -66,7 +66,7 @@ pub fn merges_of(kind: &str, updates: &Updates) -> Result<Merges, SimError> {
 fn config_of(kind: FtlKind, updates: &Updates) -> Result<Config, SimError> {
     let pages = u32::from(updates.pages_per_block) * updates.logical_blocks;
     if let Some(page) = updates.pages.iter().find(|&&page| page >= pages) {
-        return Err(SpecError(format!("page {page} does not exist; allowed: below {pages}")).into());
+        return Err(refuse!("page {page} does not exist; allowed: below {pages}").into());
     }
     // FAST's sequential log block comes on top of the random ones.
     let sequential = u32::from(kind == FtlKind::Fast);

@@ -88,20 +88,8 @@ impl PythonChip {
     }
 
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (counts, out) = (self.0.counts(), PyDict::new(py));
-        out.set_item("operations", counts.operations)?;
-        out.set_item("reads", counts.reads)?;
-        out.set_item("oob_reads", counts.oob_reads)?;
-        out.set_item("programs", counts.programs)?;
-        out.set_item("copies", counts.copies)?;
-        out.set_item("block_erases", counts.block_erases)?;
-        out.set_item("partial_erases", counts.partial_erases)?;
-        out.set_item("sub_block_erases", counts.sub_block_erases)?;
-        out.set_item("read_retries", counts.read_retries)?;
-        out.set_item("uncorrectable", counts.uncorrectable)?;
-        out.set_item("failed", counts.failed)?;
-        out.set_item("cuts", counts.cuts)?;
-        out.set_item("illegal", counts.illegal)?;
+        let out = PyDict::new(py);
+        self.0.counts().named().into_iter().try_for_each(|(name, count)| out.set_item(name, count))?;
         Ok(out)
     }
 

@@ -35,19 +35,7 @@ pub struct CChipCounts {
     pub size: u32,
     pub powered: u32,
     pub time_ns: u64,
-    pub operations: u64,
-    pub reads: u64,
-    pub oob_reads: u64,
-    pub programs: u64,
-    pub copies: u64,
-    pub block_erases: u64,
-    pub partial_erases: u64,
-    pub sub_block_erases: u64,
-    pub read_retries: u64,
-    pub uncorrectable: u64,
-    pub failed: u64,
-    pub cuts: u64,
-    pub illegal: u64,
+    pub counts: ChipCounts,
 }
 
 // `foreign::put_sized` copies the bytes of these structs, so there may be no padding among them.
@@ -128,26 +116,8 @@ pub unsafe extern "C" fn pumice_chip_get_info(chip: *const ChipHandle, info: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts: *mut CChipCounts) -> c_int {
     let work = |chip: &mut Chip| {
-        let ChipCounts { operations, reads, oob_reads, programs, copies, block_erases, .. } = *chip.counts();
-        let ChipCounts { partial_erases, sub_block_erases, read_retries, uncorrectable, failed, .. } = *chip.counts();
-        let found = CChipCounts {
-            size: 0,
-            powered: chip.is_powered().into(),
-            time_ns: chip.now().0,
-            operations,
-            reads,
-            oob_reads,
-            programs,
-            copies,
-            block_erases,
-            partial_erases,
-            sub_block_erases,
-            read_retries,
-            uncorrectable,
-            failed,
-            cuts: chip.counts().cuts,
-            illegal: chip.counts().illegal,
-        };
+        let (powered, time_ns) = (chip.is_powered().into(), chip.now().0);
+        let found = CChipCounts { size: 0, powered, time_ns, counts: *chip.counts() };
         // SAFETY: the promises of this function's caller; there is no padding.
         unsafe { foreign::put_sized(counts, found, "counts") }.map_err(Into::into)
     };

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pumice_config::{Config, SpecError, SpecSource, own_keys, without_effect};
 use pumice_engine::data::check_pages;
+use pumice_types::refuse;
 
 use crate::recording::record::UNRECORDED;
 
@@ -28,7 +29,7 @@ pub fn served_config(source: &SpecSource, record: Option<&Path>) -> Result<Confi
     let path = match record.map(|path| path.to_str().ok_or(path)) {
         None => UNRECORDED.0,
         Some(Ok(path)) => path,
-        Some(Err(path)) => return Err(SpecError(format!("--record: the name {path:?} is not UTF-8"))),
+        Some(Err(path)) => return Err(refuse!("--record: the name {path:?} is not UTF-8")),
     };
     let path = serde_json::Value::from(path).to_string();
     SETTLED.into_iter().chain([("workload.path", path.as_str())]).for_each(|setting| settle(&mut served, setting));
