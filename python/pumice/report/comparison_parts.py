@@ -11,7 +11,7 @@ from pumice.report import figures
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, meanings, sentence, spec_text
-from pumice.results.comparison import METRICS, Metric, Variant, as_text, result_in_a_sentence, shortened
+from pumice.results.comparison import METRICS, Metric, Variant, as_text, ratio_text, result_in_a_sentence, shortened
 from pumice.results.document import leaves, lookup, warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.text import count, printable
@@ -102,7 +102,7 @@ def _ratios(variants: Sequence[Variant], shown: Mapping[str, str], prefix: str) 
         axes.set_xlim(-0.5, len(quantities) - 0.5)
         svg = drawn.svg(f"Ratios to {base.label}", prefix)
     rows = [
-        [name, *("–" if one.y[place] is None else f"{one.y[place]:.3f}" for one in series)]
+        [name, *("–" if (ratio := one.y[place]) is None else ratio_text(ratio) for one in series)]
         for place, name in enumerate(quantities)
     ]
     better = " Lower is better everywhere." if shown is RATIOS else ""

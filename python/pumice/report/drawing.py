@@ -15,7 +15,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pumice.analysis.plots.style import COLOURS, GREY, INK, PALE, STYLE, house_style
+from pumice.analysis.plots.style import COLOURS, GREY, INK, PALE, STYLE, house_style, log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,7 +196,7 @@ def stacked_rows(drawn: Drawing, axes: Axes, rows: Sequence[str], parts: Mapping
 
 
 def _scale(axes: Axes, x: Axis, y: Axis) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import NullLocator
 
     axes.set_xlabel(x.label)
     axes.set_ylabel(y.label)
@@ -210,9 +210,7 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
         _plain_numbers(axes.xaxis)
     if y.log:
         axes.set_yscale("log")
-        # Fewer than two decades would have one tick, or none.
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        log_ticks(axes)
     else:
         # `auto=None`: axes that share this scale are drawn later, and may need more room above.
         axes.set_ylim(bottom=0, auto=None)

@@ -125,10 +125,11 @@ def value_of(run: Run, name: str) -> Any:
 
 
 def label(name: str) -> str:
-    """A name with its unit, as an axis shows it."""
+    """A name with its unit, as an axis shows it: what comparisons call it, if they have it."""
+    called = {metric.path: metric.label for metric in comparison.METRICS}.get(name, name)
     units = {key.path: key.unit for key in keys()} | {field.path: field.unit for field in fields()}
     unit = {"us": "µs"}.get(units.get(name, ""), units.get(name, ""))
-    return f"{name}, {unit}" if unit else name
+    return f"{called}, {unit}" if unit else called
 
 
 def config_text(document: Mapping[str, Any] | None) -> str:

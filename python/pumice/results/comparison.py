@@ -63,6 +63,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("write latency, max", "host.write.latency_us.max", 1),
     Metric("read latency, mean", "host.read.latency_us.mean", 1),
     Metric("read latency, p99", "host.read.latency_us.p99", 1),
+    Metric("read latency, p99.9", "host.read.latency_us.p99_9", 1),
     Metric("service IOPS", "host.service_iops", 1),
     Metric("write amplification", "write_amplification", 3),
     Metric("write amplification, bytes", "write_amplification_bytes", 3, unless="write_amplification"),
@@ -96,9 +97,12 @@ class Scale:
 
 
 def scale_of(metric: Metric, means: Iterable[float]) -> Scale:
-    """The unit that suits the largest of some values, and as many digits as the smallest needs."""
+    """The unit that suits the largest of some values, and as many digits as the smallest needs; where that
+    would be more than four, the unit that suits a value between the two."""
     known = [abs(mean) for mean in means if mean]
     unit, factor = unit_of_us(max(known)) if known and metric.unit == "µs" else (metric.unit, 1.0)
+    if factor > 1 and min(known) < 0.01 * factor:
+        unit, factor = unit_of_us(math.sqrt(min(known) * max(known)))
     digits = metric.digits
     if factor > 1:
         digits = min(max(digits, 2 - math.floor(math.log10(min(known) / factor))), 4)
@@ -294,7 +298,12 @@ def result_in_a_sentence(variants: Sequence[Variant]) -> str:
 
 
 def _ratio_text(cell: Cell) -> str:
-    return "–" if cell.ratio is None else f"{'~' if cell.noise else ''}{cell.ratio:.3f}"
+    return "–" if cell.ratio is None else f"{'~' if cell.noise else ''}{ratio_text(cell.ratio)}"
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio with three digits behind the point; one that would look like 0, as a power of ten: `3.1e-06`."""
+    return f"{ratio:.3f}" if ratio == 0 or ratio >= 0.0005 else f"{ratio:.1e}"
 
 
 def index(variants: Sequence[Variant]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 #: Stands in a warning between a key and the reason why its run does not read the key.
@@ -83,8 +83,23 @@ def _warning(like: str, alike: list[str], results: list[tuple[str, Mapping[str, 
     if len(own) == len(results) or WITHOUT_EFFECT in like:
         who = f"all {len(names)} of them, " if len(alike) > 1 else ""
     else:
-        who = f"{'; '.join(names)}: "
+        who = f"{names_of(names, [name for name, _ in results])}: "
     return f"{who}{'here for the first: ' if len(alike) > 1 else ''}{alike[0]}"
+
+
+#: What parts one key of a variant's name from the next.
+_NEXT_PART = re.compile(r", (?=[^\s,=]+ = )| / ")
+
+
+def names_of(names: Sequence[str], every: Sequence[str]) -> str:
+    """The names of some variants in one text: what these and no others have in common, if there is such a thing.
+
+    >>> names_of(["a = 1, b = x", "a = 1, b = y"], ["a = 1, b = x", "a = 1, b = y", "a = 2, b = x"])
+    'a = 1'
+    """
+    common = [part for part in _NEXT_PART.split(names[0]) if all(part in _NEXT_PART.split(name) for name in names)]
+    sharers = [name for name in every if set(common) <= set(_NEXT_PART.split(name))]
+    return ", ".join(common) if common and set(sharers) == set(names) else "; ".join(names)
 
 
 def _own_warnings(document: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from pumice.results.document import lookup, number
+from pumice.results.document import lookup, names_of, number
 from pumice.text import count
 
 Document = Mapping[str, Any]
@@ -69,7 +69,7 @@ def notes_of_all(named: Iterable[tuple[str, Document]]) -> list[str]:
         for name, document in results:
             if (line := one(document)) is not None:
                 of.setdefault(line, []).append(name)
-        lines = [_led(line, own, len(results)) for line, own in of.items()]
+        lines = [_led(line, own, [name for name, _ in results]) for line, own in of.items()]
         if len(lines) <= _LINES:
             found += lines
         else:
@@ -94,7 +94,7 @@ def notes_of_seeds(groups: Iterable[tuple[str, Sequence[Document]]]) -> list[str
         "every seed gave the same run, because nothing in it is random: ± 0 is not a confidence interval, and one run"
         " is enough"
     )
-    return [_led(line, same, len(named))]
+    return [_led(line, same, [name for name, _ in named])]
 
 
 def notes_of_reserves(named: Iterable[tuple[str, Document]]) -> list[str]:
@@ -129,10 +129,12 @@ def _are_the_same(documents: Sequence[Document]) -> bool:
     return len(found) == 1
 
 
-def _led(line: str, names: list[str], results: int) -> str:
-    if len(names) == results:
+def _led(line: str, names: list[str], every: list[str]) -> str:
+    """A line, led by the names that it applies to if not all do."""
+    if len(names) == len(every):
         return line
-    return f"{'; '.join(names) if len(names) <= _NAMED else f'{len(names)} of {results}'}: {line}"
+    told = names_of(names, every)
+    return f"{told if told.count('; ') < _NAMED else f'{len(names)} of {len(every)}'}: {line}"
 
 
 @note

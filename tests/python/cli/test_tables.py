@@ -21,6 +21,7 @@ from pumice.results.comparison import (
     as_text,
     chosen_metrics,
     index,
+    ratio_text,
     result_in_a_sentence,
     scale_of,
     shortened,
@@ -121,14 +122,21 @@ def test_a_latency_is_shown_in_the_unit_that_suits_it() -> None:
     latency, erases = METRICS[0], Metric("erases", "wear.aep", 4)
     shown = {
         means: (scale_of(latency, means).unit, [scale_of(latency, means).text(mean) for mean in means])
-        for means in [(353_466_584.0,), (48_255.2, 8_734.5), (900.0, 9_000.0), (0.0,)]
+        for means in [(353_466_584.0,), (48_255.2, 8_734.5), (900.0, 9_000.0), (0.0,), (14_172_761.0, 44.4)]
     }
     assert list(shown.values()) == [
         ("s", ["353.5"]), ("ms", ["48.26", "8.73"]), ("µs", ["900.0", "9,000.0"]), ("µs", ["0.0"]),
+        ("ms", ["14,172.7610", "0.0444"]),
     ]  # fmt: skip
     assert scale_of(erases, [1e9]).text(1e9) == "1,000,000,000.0000"
     texts = [duration_us(us) for us in (353_466_584.0, 12_345.6, 123_456.0, 4.56, 0.0)]
     assert texts == ["353 s", "12.3 ms", "123 ms", "4.56 µs", "0.00 µs"]
+
+
+def test_a_ratio_that_is_not_0_does_not_look_like_0() -> None:
+    assert [ratio_text(ratio) for ratio in (0.0, 3.1e-6, 0.0005, 0.52, 12.0)] == [
+        "0.000", "3.1e-06", "0.001", "0.520", "12.000",
+    ]  # fmt: skip
 
 
 def test_variants_are_named_by_what_sets_them_apart() -> None:

@@ -42,7 +42,7 @@ def test_curves_keep_their_order_x_ascends_and_seeds_are_joined() -> None:
 def test_a_field_can_be_the_x_axis_and_a_key_that_does_not_vary_the_panel() -> None:
     found = places(RUNS, Choice("host.write.latency_us.p99", "write_amplification", panel="ftl.kind"))
     assert [(place.panel, place.x) for place in found] == [("nftl", x) for x in (200.0, 300.0, 500.0, 700.0)]
-    assert label("host.write.latency_us.p99") == "host.write.latency_us.p99, µs"
+    assert label("host.write.latency_us.p99") == "write latency, p99, µs"
     assert label("ftl.merge") == "ftl.merge"
 
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_drawn_is_refused(choice: Choice, words: str) -> None:
 def test_tables_are_csv_markdown_and_latex() -> None:
     found = places(RUNS, BY_SPARE)
     assert table_text(*table_of(found, BY_SPARE), ".csv").splitlines()[:2] == [
-        'ftl.merge,"ftl.over_provisioning, spare / raw",write_amplification,least,largest', "m-merge,0.2,4,3,5"
+        'ftl.merge,"ftl.over_provisioning, spare / raw",write amplification,least,largest', "m-merge,0.2,4,3,5"
     ]  # fmt: skip
     assert table_text(*table_of(found, BY_SPARE), ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
     latex = table_text(*table_of(found[2:], BY_SPARE), ".tex")

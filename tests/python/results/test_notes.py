@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import pumice
+from pumice.results.document import names_of
 from pumice.results.notes import NOTES, notes_of, notes_of_all, notes_of_seeds
 
 TINY = pumice.preset("tiny")
@@ -238,3 +239,12 @@ def test_a_note_that_differs_from_result_to_result_is_not_told_of_each() -> None
     [line] = notes_of_all(corrupt)
     assert line.startswith("run 1: the device returned wrong data: 1 logical pages corrupt")
     assert line.endswith(". Likewise, with other numbers: 8 more of 9")
+
+
+def test_variants_with_a_value_in_common_are_named_by_it() -> None:
+    every = [f"spare = {spare}, policy = {policy}" for spare in (0.07, 0.28) for policy in ("greedy", "fifo")]
+    assert names_of(every[:2], every) == "spare = 0.07"
+    assert names_of(every[1::2], every) == "policy = fifo"
+    assert names_of(every[:1], every) == every[0]
+    assert names_of(every[:3], every) == "; ".join(every[:3])
+    assert names_of(["a", "b"], ["a", "b", "c"]) == "a; b"

@@ -16,6 +16,7 @@ from pumice.analysis.plots.style import (
     Range,
     blank_figure,
     house_style,
+    log_ticks,
     reference_line,
     save,
     thousands,
@@ -136,17 +137,16 @@ def _draw(axes: Axes, curve: Curve, colour: str) -> _End | None:
 
 
 def _set_scale(axes: Axes, scale: Scale) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import NullLocator
 
     axes.margins(x=0.02)
     if scale.log_x:
         axes.set_xscale("log", base=2)
     if scale.log_y:
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        log_ticks(axes)
     elif scale.from_zero:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, max(axes.get_ylim()[1], 1.03 * axes.dataLim.ymax))  # no dot at the top is cut
     if scale.ticks is not None:
         axes.set_xticks(list(scale.ticks))
         axes.xaxis.set_minor_locator(NullLocator())

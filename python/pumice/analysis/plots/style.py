@@ -115,6 +115,15 @@ def thousands(axis: Any) -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
+def log_ticks(axes: Axes) -> None:
+    """Ticks of a logarithmic y axis: at 1, 2 and 5 of each decade, or over many decades at 1."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 500 * low else (1.0,)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def number(value: float, digits: int) -> str:
     """A value as it stands on a bar or point. A count (an `int`) has no digits after the point."""
     if abs(value) >= 10_000:

@@ -137,7 +137,8 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
 fn untold(header: &Header<'_>, why: &str) -> String {
     format!(
         "the format is not recognised from the columns {}: {why}; set workload.columns (--columns) to \
-         {} with the columns and units that the file has, or workload.format to the format whose columns these are",
+         {} with the columns that the file has (units of time: ns, 100ns, us, ms, s; of offset and size: bytes, \
+         sectors, kib, mib), or workload.format to the format whose columns these are",
         header.shown(),
         header.suggestion()
     )
