@@ -65,7 +65,7 @@ impl ReplyTo {
         waiting.under_way -= 1;
         waiting.held -= self.held;
         drop(waiting);
-        self.replies.changed.notify_all();
+        self.replies.tell();
     }
 }
 
@@ -83,6 +83,8 @@ struct WaitingReplies {
 /// The replies of a connection.
 struct Replies {
     structured: bool,
+    /// Another thread sends them, and they may come while requests are taken.
+    are_late: bool,
     waiting: Mutex<WaitingReplies>,
     changed: Condvar,
 }
@@ -90,6 +92,13 @@ struct Replies {
 impl Replies {
     fn lock(&self) -> MutexGuard<'_, WaitingReplies> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever waits for a change. Waking costs a call of the system even if nobody waits.
+    fn tell(&self) {
+        if self.are_late {
+            self.changed.notify_all();
+        }
     }
 
     fn wait_while(&self, is_early: impl FnMut(&mut WaitingReplies) -> bool) -> MutexGuard<'_, WaitingReplies> {
@@ -134,7 +143,7 @@ impl Replies {
     /// No request will come any more.
     fn end(&self) {
         self.lock().is_over = true;
-        self.changed.notify_all();
+        self.tell();
     }
 }
 
@@ -187,13 +196,13 @@ enum HandshakeCourse {
 }
 
 /// Serves one client until it leaves. `submit` lets the device do an operation; `false` says that the device has ended.
-/// `replies_late`: replies come behind it, from another thread.
+/// `are_late`: replies come behind it, from another thread.
 ///
 /// # Errors
 /// The connection broke, or the client broke the protocol.
 pub fn serve(
     socket: Socket,
-    (facts, replies_late): (ExportFacts, bool),
+    (facts, are_late): (ExportFacts, bool),
     submit: &dyn Fn(ClientOperation, ReplyTo) -> bool,
 ) -> io::Result<()> {
     socket.limit_writes(Some(WRITE_LIMIT))?;
@@ -202,9 +211,9 @@ pub fn serve(
     let Some(settled) = shake_hands(&mut input, &mut out, facts)? else { return Ok(()) };
     input.get_mut().take_any_time()?;
     let structured = settled.structured;
-    let replies = Arc::new(Replies { structured, waiting: Mutex::default(), changed: Condvar::new() });
+    let replies = Arc::new(Replies { structured, are_late, waiting: Mutex::default(), changed: Condvar::new() });
     let mut requests = Requests { facts, settled, replies: Arc::clone(&replies), out: Some(out), sent: Vec::new() };
-    let sender = if replies_late {
+    let sender = if are_late {
         let (out, replies) = (requests.out.take(), Arc::clone(&replies));
         let send = move || out.into_iter().for_each(|out| replies.send_all(out));
         Some(std::thread::Builder::new().name("pumice-replies".into()).spawn(send)?)
@@ -225,6 +234,13 @@ fn array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     input.read_exact(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The data of a write, in memory that was not filled with zeroes first.
+fn payload(input: &mut impl Read, length: u32) -> io::Result<Vec<u8>> {
+    let mut data = Vec::with_capacity(length as usize);
+    let read = input.take(u64::from(length)).read_to_end(&mut data)?;
+    if read == length as usize { Ok(data) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 fn broken(what: &str) -> io::Error {
@@ -370,11 +386,7 @@ fn take_requests(
         }
         let held = if moves { header.length.min(PAYLOAD_MAX) as usize } else { 0 };
         requests.replies.begin(held);
-        let mut data = Vec::new();
-        if is_write {
-            data.resize(header.length as usize, 0);
-            input.read_exact(&mut data)?;
-        }
+        let data = if is_write { payload(input, header.length)? } else { Vec::new() };
         let to = ReplyTo { replies: Arc::clone(&requests.replies), cookie: header.cookie, held };
         match requests.operation(&header, data) {
             Err(reply) => to.send(reply),
