@@ -47,7 +47,7 @@ pub struct ColumnMemory(MemoryPages);
 enum MemoryPages {
     Usual(Vec<u64>),
     #[cfg(target_os = "linux")]
-    Large(memmap2::MmapMut),
+    Mapped(memmap2::MmapMut),
 }
 
 impl ColumnMemory {
@@ -55,29 +55,38 @@ impl ColumnMemory {
         ColumnMemory(MemoryPages::Usual(vec![0; bytes.div_ceil(size_of::<u64>())]))
     }
 
-    /// Large pages, or the usual ones, where those cannot be had.
+    /// Memory in which there can be large pages, once they are asked for.
     #[cfg(target_os = "linux")]
-    fn large(bytes: usize) -> ColumnMemory {
+    fn mapped(bytes: usize) -> ColumnMemory {
         // Linux aligns a mapping for large pages only if it consists of whole ones.
-        let Ok(map) = memmap2::MmapMut::map_anon(bytes.next_multiple_of(LARGE_PAGE)) else {
-            return ColumnMemory::usual(bytes);
-        };
-        match map.advise(memmap2::Advice::HugePage) {
-            Ok(()) => ColumnMemory(MemoryPages::Large(map)),
+        match memmap2::MmapMut::map_anon(bytes.next_multiple_of(LARGE_PAGE)) {
+            Ok(map) => ColumnMemory(MemoryPages::Mapped(map)),
             Err(_) => ColumnMemory::usual(bytes),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn large(bytes: usize) -> ColumnMemory {
+    fn mapped(bytes: usize) -> ColumnMemory {
         ColumnMemory::usual(bytes)
+    }
+
+    /// Asks for large pages: what is not written yet comes in them, what is written is gathered in them behind our back.
+    /// Where they cannot be had, the usual ones stay.
+    fn ask_for_large_pages(&self) {
+        match &self.0 {
+            MemoryPages::Usual(_) => {}
+            #[cfg(target_os = "linux")]
+            MemoryPages::Mapped(map) => {
+                let _ = map.advise(memmap2::Advice::HugePage);
+            }
+        }
     }
 
     fn bytes(&mut self) -> &mut [u8] {
         match &mut self.0 {
             MemoryPages::Usual(words) => bytemuck::cast_slice_mut(words),
             #[cfg(target_os = "linux")]
-            MemoryPages::Large(map) => map,
+            MemoryPages::Mapped(map) => map,
         }
     }
 }
@@ -128,31 +137,32 @@ columns! {
 impl<T: ColumnEntry> PageColumn<T> {
     /// A column of `entries` entries.
     pub fn new(entries: usize) -> PageColumn<T> {
-        PageColumn::made(entries, false)
+        PageColumn::made(entries, false, |_| ())
     }
 
     /// So many entries, all of which will be written: in large pages, if the operating system has them and the column
     /// is not small.
     pub fn new_in_large_pages(entries: usize) -> PageColumn<T> {
-        PageColumn::made(entries, entries * size_of::<T>() >= LARGE_FROM)
+        PageColumn::made(entries, entries * size_of::<T>() >= LARGE_FROM, |memory| memory.ask_for_large_pages())
     }
 
-    fn made(entries: usize, in_large_pages: bool) -> PageColumn<T> {
+    /// A column in memory at which `begin` has been.
+    fn made(entries: usize, in_large_pages: bool, begin: impl FnOnce(&mut ColumnMemory)) -> PageColumn<T> {
         let bytes = entries * size_of::<T>();
-        let memory = if in_large_pages { ColumnMemory::large(bytes) } else { ColumnMemory::usual(bytes) };
+        let mut memory = if in_large_pages { ColumnMemory::mapped(bytes) } else { ColumnMemory::usual(bytes) };
+        begin(&mut memory);
         PageColumn { held: T::hold(memory, entries), in_large_pages }
     }
+}
 
-    /// A column with these entries. Pages of zeroes are not written, so that they take no memory.
-    fn of(entries: &[T], in_large_pages: bool) -> PageColumn<T> {
-        let mut column = PageColumn::made(entries.len(), in_large_pages);
-        let some = PAGE / size_of::<T>();
-        for (places, entries) in column.chunks_mut(some).zip(entries.chunks(some)) {
-            if entries.iter().any(|&entry| entry != T::zeroed()) {
-                places.copy_from_slice(entries);
-            }
+/// Lays entries into memory that is zero. Pages of zeroes are not written, so that they take no memory.
+fn lay<T: ColumnEntry>(entries: &[T], memory: &mut ColumnMemory) {
+    let some = PAGE / size_of::<T>();
+    let places = bytemuck::cast_slice_mut(memory.bytes());
+    for (places, entries) in places.chunks_mut(some).zip(entries.chunks(some)) {
+        if entries.iter().any(|&entry| entry != T::zeroed()) {
+            places[..entries.len()].copy_from_slice(entries);
         }
-        column
     }
 }
 
@@ -174,7 +184,11 @@ impl<T: ColumnEntry> DerefMut for PageColumn<T> {
 
 impl<T: ColumnEntry> Clone for PageColumn<T> {
     fn clone(&self) -> PageColumn<T> {
-        PageColumn::of(self, self.in_large_pages)
+        // Memory for large pages is seldom at hand: to be laid into them at once takes thrice as long.
+        PageColumn::made(self.len(), self.in_large_pages, |memory| {
+            lay(self, memory);
+            memory.ask_for_large_pages();
+        })
     }
 }
 
@@ -187,7 +201,10 @@ impl<T: ColumnEntry + Serialize> Serialize for PageColumn<T> {
 impl<'de, T: ColumnEntry + Deserialize<'de>> Deserialize<'de> for PageColumn<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PageColumn<T>, D::Error> {
         let (in_large_pages, entries) = <(bool, Vec<T>)>::deserialize(deserializer)?;
-        Ok(PageColumn::of(&entries, in_large_pages))
+        Ok(PageColumn::made(entries.len(), in_large_pages, |memory| {
+            memory.ask_for_large_pages();
+            lay(&entries, memory);
+        }))
     }
 }
 
