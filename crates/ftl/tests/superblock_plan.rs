@@ -248,7 +248,8 @@ fn plan_of(tree: PbTree, members: &[MemberState], goal: usize, scope: Option<Res
     let leaves = vec![LeafState::default(); members.len() * tree.leaves()];
     let m_merge = scope.map(|scope| (settings(true, 1), scope));
     let mut planner = SuperblockPlanner::new(tree, costs(tree, 10, 100), m_merge);
-    let state = PenSuperblockState { members, leaves: &leaves, logical: goal, goal, m_merges: 0, free_blocks: 4 };
+    let state =
+        PenSuperblockState { members, leaves: &leaves, logical: goal, goal, m_merges: 0, free_blocks: 4, other: None };
     planner.plan(&state).clone()
 }
 
@@ -282,7 +283,15 @@ fn pen_plan(scope: RestoreScope, m_merges: u32, free_blocks: u32) -> SuperblockP
         partial_erase: timing::partial_erase_table(tree, 10_000.0, None),
     };
     let mut planner = SuperblockPlanner::new(tree, costs, Some((settings(true, 1), scope)));
-    let state = PenSuperblockState { members: &members, leaves: &leaves, logical: 4, goal: 4, m_merges, free_blocks };
+    let state = PenSuperblockState {
+        members: &members,
+        leaves: &leaves,
+        logical: 4,
+        goal: 4,
+        m_merges,
+        free_blocks,
+        other: None,
+    };
     planner.plan(&state).clone()
 }
 
@@ -316,7 +325,8 @@ fn t549_a_superblock_without_a_block_too_many_is_not_restored() {
     for scope in [RestoreScope::Superseded, RestoreScope::AsNeeded] {
         let costs = costs(tree, 10, 1_000_000);
         let mut planner = SuperblockPlanner::new(tree, costs, Some((settings(true, 1), scope)));
-        let state = PenSuperblockState { members, leaves, logical: 4, goal: 3, m_merges: 0, free_blocks: 10 };
+        let state =
+            PenSuperblockState { members, leaves, logical: 4, goal: 3, m_merges: 0, free_blocks: 10, other: None };
         let plan = planner.plan(&state);
         assert_eq!((plan.u_set, plan.choice, plan.m_merge), (0, MergeChoice::Merge, Time::ZERO));
         assert!(plan.restores.is_empty());
@@ -341,6 +351,7 @@ fn t558_copy_outs_borrow_blocks_only_if_there_are_any() {
         goal: 4,
         m_merges: 0,
         free_blocks,
+        other: None,
     };
     let plan = planner.plan(&state(2));
     assert_eq!((plan.copy_out, plan.borrowed, plan.choice), (10, 2, MergeChoice::MMerge));

@@ -21,7 +21,7 @@ const LITTLE_ROOM: &[(&str, &str)] = &[
     ("initial.fill", "0.9"),
 ];
 
-/// More room, where a layer or a method needs it.
+/// More room, where a layer or a method needs it; less where there would be too few merges.
 fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static str)] {
     match (kind, recovery) {
         (FtlKind::Page, Recovery::Checkpoint) => &[
@@ -35,6 +35,7 @@ fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static 
         (FtlKind::Page, Recovery::Off | Recovery::Scan | Recovery::Summary) => {
             &[("ftl.over_provisioning", "0.6"), ("geometry.blocks_per_plane", "16"), ("ftl.gc_free_threshold", "0.08")]
         }
+        (FtlKind::Superblock2006, _) => &[("ftl.u_blocks", "2")],
         (FtlKind::Zns, _) => {
             &[("ftl.over_provisioning", "0.65"), ("geometry.blocks_per_plane", "16"), ("ftl.gc_free_threshold", "0.08")]
         }

@@ -1,6 +1,8 @@
 //! Random small devices of every kind, for the contract of the layers.
 
 use proptest::prelude::*;
+use pumice_ftl::{FtlKind, MergeMethod};
+use pumice_types::Choice;
 
 pub fn settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u32..3, 1u32..3, 1u32..3, 10u32..40, prop_oneof![Just(8u32), Just(12), Just(64), Just(72)]);
@@ -227,12 +229,19 @@ pub fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// Every merge that a layer knows.
+pub fn merges_of(kind: &str) -> impl Strategy<Value = MergeMethod> + use<> {
+    let layer = FtlKind::ALL.iter().find(|layer| layer.name() == kind).expect("a layer of the registry");
+    prop::sample::select(layer.facts().merges)
+}
+
 /// Settings of FTLs with D-blocks and a limited number of U-blocks.
 pub fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
-    (settings(), 30u32..60, 1u32..9, 0.36f64..0.5, 0.0f64..2.0).prop_map(
-        move |(mut settings, blocks, u_blocks, over_provisioning, age)| {
+    (settings(), 30u32..60, 1u32..9, (0.36f64..0.5, merges_of(kind)), 0.0f64..2.0).prop_map(
+        move |(mut settings, blocks, u_blocks, (over_provisioning, merge), age)| {
             let changes = [
                 ("ftl.kind", kind.to_string()),
+                ("ftl.merge", merge.name().to_string()),
                 ("geometry.blocks_per_plane", blocks.to_string()),
                 ("ftl.u_blocks", u_blocks.max(u32::from(kind == "fast") * 2).to_string()),
                 ("ftl.over_provisioning", format!("{over_provisioning}")),
@@ -256,7 +265,7 @@ pub fn superblock_2006_settings() -> impl Strategy<Value = Vec<(String, String)>
         let changes = [
             ("geometry.program_order", "in-order".to_string()),
             ("geometry.pages_per_block", pages.to_string()),
-            ("partial_erase.max_splits", "0".into()),
+            ("partial_erase.max_splits", pages.trailing_zeros().to_string()),
             ("ftl.superblock.logical", logical.to_string()),
             ("ftl.superblock.physical", (logical + beyond).to_string()),
             ("ftl.map_place", if in_spare { "spare" } else { "ram" }.into()),

@@ -3,12 +3,14 @@
 
 use proptest::prelude::*;
 use pumice_ftl::merge::plan::ValidBlocks;
+use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
+use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{
-    Figures, GcCounters, InitialFill, Plan, SpareImage, SpareTables, Striped, StripedConfig, Superblock2006,
-    SuperblockConfig, TranslationLayer, rebuild,
+    Figures, GcCounters, InitialFill, MergePolicy, Plan, SpareImage, SpareTables, Striped, StripedConfig,
+    Superblock2006, SuperblockConfig, TranslationLayer, rebuild,
 };
 use pumice_nand::{ArrayConfig, NandArray, Returned};
-use pumice_types::{FlashOp, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat};
+use pumice_types::{FlashOp, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat, Time};
 
 /// Shape of a small device.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +19,31 @@ struct Shape {
     superblocks: u32,
     pages: u16,
     config: SuperblockConfig,
+    /// What M-Merge restores, if it runs.
+    scope: Option<RestoreScope>,
+}
+
+impl Shape {
+    /// Blocks of as many partial blocks as their pages allow.
+    fn tree(&self) -> PbTree {
+        (0..=6).rev().find_map(|splits| PbTree::new(self.pages, splits)).expect("one whole block")
+    }
+
+    /// An erase of a whole block takes as long as ten copies, one of a part as long as one: M-Merge is often cheaper.
+    fn merge(&self) -> MergePolicy {
+        let Some(scope) = self.scope else { return MergePolicy::BlockErase };
+        let partial_erase = vec![Time(1); self.tree().max_splits() as usize + 1];
+        let costs = MergeCosts { copy: Time(1), block_erase: Time(10), partial_erase };
+        let settings = MMergeSettings { disturb_tolerance: 1, disturb_aware: true, wear_limit: 16 };
+        MergePolicy::MMerge { costs, settings, scope }
+    }
 }
 
 /// An FTL, the array that it drives, and what was programmed into each spare area.
 struct Rig {
     geometry: Geometry,
     ftl: Striped<Superblock2006>,
+    tree: PbTree,
     array: NandArray,
     spare: Vec<Option<SpareImage>>,
     plan: Plan,
@@ -43,19 +64,21 @@ impl Rig {
             units_per_page: 1,
         };
         let striped = StripedConfig { geometry, unit_blocks: shape.config.logical, units_per_plane: shape.superblocks };
-        let ftl = Striped::new(&striped, &[], |book| Superblock2006::new(book, shape.config));
+        let (tree, merge) = (shape.tree(), shape.merge());
+        let ftl =
+            Striped::new(&striped, &[], |book| Superblock2006::new(book, shape.config).merging_as(tree, &merge, 0));
         let array = NandArray::new(ArrayConfig {
             geometry,
             tags: TagFormat::new(ftl.user_pages()),
-            tree: PbTree::new(shape.pages, 0).expect("one whole block"),
+            tree,
             program_order: ProgramOrder::InOrder,
-            disturb_tolerance: 0,
+            disturb_tolerance: 1,
             sub_block_disturb: None,
             copyback: false,
             sub_blocks: None,
         });
         let spare = vec![None; geometry.pages() as usize];
-        Rig { geometry, ftl, array, spare, plan: Plan::default() }
+        Rig { geometry, ftl, tree, array, spare, plan: Plan::default() }
     }
 
     /// A device on which every logical page was written once, in order.
@@ -89,10 +112,18 @@ impl Rig {
         for command in &self.plan.commands {
             let outcome = self.array.execute(command).expect("no rule is broken");
             assert_ne!(outcome, Returned::Unexpected, "the tables name the page that holds them");
+            if let Returned::Page(content) = outcome {
+                assert!(!content.corrupt, "no page that counts is disturbed beyond what it bears");
+            }
             let at = command.target.block.index() * pages + usize::from(command.target.page);
             match command.op {
                 FlashOp::Program | FlashOp::Copy => self.spare[at] = images.next().copied(),
                 FlashOp::Erase => self.spare[at..at + pages].fill(None),
+                FlashOp::PartialErase => {
+                    let part = self.tree.page_range(command.pb());
+                    let first = command.target.block.index() * pages;
+                    self.spare[first + part.start..first + part.end].fill(None);
+                }
                 _ => {}
             }
         }
@@ -128,11 +159,14 @@ fn shape() -> impl Strategy<Value = Shape> {
     let pages = prop_oneof![Just(4u16), Just(17), Just(40), Just(64)];
     let blocks = (1u32..8, 0u32..7, 1u32..10, 1u32..9);
     let valid_blocks = prop_oneof![Just(ValidBlocks::Copy), Just(ValidBlocks::Keep)];
-    (1u32..3, 1u32..5, pages, blocks, valid_blocks).prop_map(|(planes, superblocks, pages, blocks, valid_blocks)| {
+    let scope = prop_oneof![Just(None), Just(Some(RestoreScope::Superseded)), Just(Some(RestoreScope::AsNeeded))];
+    let chosen = (valid_blocks, scope);
+    (1u32..3, 1u32..5, pages, blocks, chosen).prop_map(|(planes, superblocks, pages, blocks, chosen)| {
+        let (valid_blocks, scope) = chosen;
         let (logical, beyond, u_blocks, entries) = blocks;
         let physical = (logical + 1 + beyond).min(8);
         let config = SuperblockConfig { valid_blocks, ..in_spare(logical, physical, u_blocks, entries) };
-        Shape { planes, superblocks, pages, config }
+        Shape { planes, superblocks, pages, config, scope }
     })
 }
 
@@ -156,10 +190,10 @@ proptest! {
     }
 }
 
-/// As many blocks as the tables can name, every kind of merge, at every write.
-#[test]
-fn t821_the_map_is_rebuilt_after_every_write_of_a_superblock_that_owns_eight_blocks() {
-    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 3, pages: 64, config: in_spare(4, 8, 9, 2) });
+/// A superblock of as many blocks as the tables can name, and writes that lead to every kind of merge. The map is
+/// rebuilt again and again.
+fn rebuilt_with_eight_blocks(scope: Option<RestoreScope>) -> GcCounters {
+    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 3, pages: 64, config: in_spare(4, 8, 9, 2), scope });
     let pages = rig.ftl.user_pages();
     let mut place = 12_345u32;
     for n in 0..6_000u32 {
@@ -170,15 +204,30 @@ fn t821_the_map_is_rebuilt_after_every_write_of_a_superblock_that_owns_eight_blo
             rig.check_rebuilt();
         }
     }
-    let counters = rig.counters();
+    rig.check_rebuilt();
+    *rig.counters()
+}
+
+#[test]
+fn t821_the_map_is_rebuilt_after_every_write_of_a_superblock_that_owns_eight_blocks() {
+    let counters = rebuilt_with_eight_blocks(None);
     assert!(counters.full.merges > 0 && counters.switch.merges > 0 && counters.partial.merges > 0, "{counters:?}");
     assert!(counters.trigger_intra > 0 && counters.trigger_inter > 0, "{counters:?}");
-    rig.check_rebuilt();
+}
+
+#[test]
+fn t822_and_after_every_write_of_one_that_is_merged_by_m_merge() {
+    for scope in [RestoreScope::Superseded, RestoreScope::AsNeeded] {
+        let counters = rebuilt_with_eight_blocks(Some(scope));
+        println!("{scope:?}: {counters:?}");
+        assert!(counters.m_merge.merges > 5 && counters.m_merge.partial_erases > 100, "{counters:?}");
+        assert!(counters.trigger_intra > 0 && counters.trigger_inter > 0, "{counters:?}");
+    }
 }
 
 fn in_ram(logical: u32, u_blocks: u32) -> Shape {
     let config = SuperblockConfig { tables: None, physical: u32::MAX, ..in_spare(logical, 8, u_blocks, 1) };
-    Shape { planes: 1, superblocks: 2, pages: 8, config }
+    Shape { planes: 1, superblocks: 2, pages: 8, config, scope: None }
 }
 
 #[test]
@@ -256,7 +305,7 @@ fn t563_a_d_block_with_free_pages_takes_the_u_block() {
 #[test]
 fn t564_a_ninth_block_is_won_inside_the_superblock() {
     let config = SuperblockConfig { tables: None, ..in_spare(2, 4, 6, 1) };
-    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 2, pages: 8, config });
+    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 2, pages: 8, config, scope: None });
     (0..17).for_each(|n| rig.write(n * 5 % 16));
     let counters = rig.counters();
     assert_eq!((counters.trigger_intra, counters.trigger_inter), (1, 0));
@@ -265,7 +314,7 @@ fn t564_a_ninth_block_is_won_inside_the_superblock() {
 
 #[test]
 fn t565_a_cache_miss_reads_a_spare_area_for_each_page_that_holds_a_table() {
-    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 2, pages: 64, config: in_spare(2, 8, 2, 1) });
+    let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 2, pages: 64, config: in_spare(2, 8, 2, 1), scope: None });
     // Four PTs, in the last page of each quarter; the newest PMD is beside the last of them.
     assert_eq!(rig.read(200), 1, "what was written last is cached");
     assert_eq!(rig.read(0), 4 + 1);
@@ -276,7 +325,7 @@ fn t565_a_cache_miss_reads_a_spare_area_for_each_page_that_holds_a_table() {
 
 #[test]
 fn t566_a_filled_device_has_the_tables_of_one_that_was_written() {
-    let shape = Shape { planes: 2, superblocks: 2, pages: 40, config: in_spare(2, 8, 2, 1) };
+    let shape = Shape { planes: 2, superblocks: 2, pages: 40, config: in_spare(2, 8, 2, 1), scope: None };
     let (mut filled, mut written) = (Rig::new(&shape), Rig::aged(&shape));
     let array = &mut filled.array;
     let program = |block: pumice_ftl::InitialBlock| {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PbTree, SpareRole, bits};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, Pb, PbTree, SpareRole, bits};
+use serde::{Deserialize, Serialize};
 
 use super::m_merge::MMergePlan;
 use crate::plan::Plan;
@@ -36,6 +37,20 @@ impl Pair<'_> {
         Lpn(self.first_lpn.0 + offset as u32)
     }
 
+    /// The pair as an M-Merge sees it: D, and U that takes the copy-outs.
+    pub fn restored(&self, tree: PbTree) -> RestoredBlock<'_> {
+        RestoredBlock {
+            d: self.d,
+            d_sequence: self.d_sequence,
+            first_lpn: self.first_lpn,
+            d_valid: self.d_valid,
+            room: self.u,
+            room_sequence: self.u_sequence,
+            free: self.u_room.clone(),
+            tree,
+        }
+    }
+
     /// The current page of an offset: in U, else in D, else never written.
     fn current(&self, offset: usize) -> Option<PageAddress> {
         match self.in_u[offset] {
@@ -62,21 +77,11 @@ pub fn full_merge(pair: &Pair, free: BlockId, sequence: u32, out: &mut Plan) -> 
 
 /// M-Merge: the restores of D, then U erased. `slots` is scratch, one entry a page.
 pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], out: &mut Plan) {
-    let d = RestoredBlock {
-        d: pair.d,
-        d_sequence: pair.d_sequence,
-        first_lpn: pair.first_lpn,
-        d_valid: pair.d_valid,
-        room: pair.u,
-        room_sequence: pair.u_sequence,
-        free: pair.u_room.clone(),
-        tree,
-    };
     let in_u = |offset: usize| match pair.in_u[offset] {
         NOT_IN_U => None,
         page => Some(PageAddress::new(pair.u, page)),
     };
-    restore(&d, plan, in_u, slots, out);
+    restore(&pair.restored(tree), plan, in_u, slots, out);
     out.push(FlashCommand::erase(pair.u));
 }
 
@@ -101,9 +106,43 @@ pub struct RestoredBlock<'a> {
     pub tree: PbTree,
 }
 
-/// Restores the planned parts of a D-block: pre-erase of the room if planned, copy-outs, partial erases, copy-backs in
-/// page order. `outside` says where the current page of an offset is that is not in D. `slots` is scratch, one entry a
-/// page.
+/// One thing that an M-Merge of a D-block does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RestoreStep {
+    /// Erases a part of the room whose pages are superseded.
+    EraseInRoom(Pb),
+    /// Copies the current page of an offset from D to this page of the room.
+    CopyOut {
+        /// Offset in the logical block.
+        offset: u16,
+        /// Page of the room.
+        slot: u16,
+    },
+    /// Erases a part of D.
+    Erase(Pb),
+    /// Copies the current page of an offset into D, if there is one.
+    CopyBack(u16),
+}
+
+/// The steps of an M-Merge in their order: pre-erase of the room if planned, copy-outs, partial erases, copy-backs in page
+/// order.
+pub fn each_step(block: &RestoredBlock, plan: &MMergePlan, mut act: impl FnMut(RestoreStep)) {
+    let tree = block.tree;
+    let pre_erased = plan.u_pre_erase.map_or(0..0, |pb| tree.page_range(pb));
+    plan.u_pre_erase.into_iter().for_each(|pb| act(RestoreStep::EraseInRoom(pb)));
+    let mut free = (usize::from(block.free.start)..usize::from(block.free.end)).chain(pre_erased);
+    let offsets = || plan.restores.iter().flat_map(|&pb| tree.page_range(pb));
+    for offset in offsets().filter(|&offset| bits::get(block.d_valid, offset)) {
+        if let Some(slot) = free.next() {
+            act(RestoreStep::CopyOut { offset: offset as u16, slot: slot as u16 });
+        }
+    }
+    plan.restores.iter().for_each(|&pb| act(RestoreStep::Erase(pb)));
+    offsets().for_each(|offset| act(RestoreStep::CopyBack(offset as u16)));
+}
+
+/// Restores the planned parts of a D-block at once. `outside` says where the current page of an offset is that is not in
+/// D. `slots` is scratch, one entry a page.
 pub fn restore(
     block: &RestoredBlock,
     plan: &MMergePlan,
@@ -111,35 +150,38 @@ pub fn restore(
     slots: &mut [u16],
     out: &mut Plan,
 ) {
-    let RestoredBlock { d, d_sequence, room, room_sequence, tree, .. } = *block;
-    let lpn = |offset: usize| Lpn(block.first_lpn.0 + offset as u32);
-    if let Some(pb) = plan.u_pre_erase {
-        out.push(FlashCommand::partial_erase(room, pb));
-    }
-    let pre_erased = plan.u_pre_erase.map_or(0..0, |pb| tree.page_range(pb));
-    let mut free = (usize::from(block.free.start)..usize::from(block.free.end)).chain(pre_erased);
-    let offsets = || plan.restores.iter().flat_map(|&pb| tree.page_range(pb));
-    for offset in offsets() {
-        slots[offset] = NOT_IN_U;
-        if bits::get(block.d_valid, offset)
-            && let Some(slot) = free.next()
-        {
-            slots[offset] = slot as u16;
-            let (from, to) = (PageAddress::new(d, offset as u16), PageAddress::new(room, slot as u16));
-            out.push(FlashCommand::copy(from, to, lpn(offset), room_sequence).with_mark(SpareRole::Update));
+    slots.fill(NOT_IN_U);
+    each_step(block, plan, |step| match step {
+        RestoreStep::EraseInRoom(pb) => out.push(FlashCommand::partial_erase(block.room, pb)),
+        RestoreStep::CopyOut { offset, slot } => {
+            slots[usize::from(offset)] = slot;
+            out.push(block.copy_out(offset, slot));
         }
-    }
-    for &pb in &plan.restores {
-        out.push(FlashCommand::partial_erase(d, pb));
-    }
-    for offset in offsets() {
-        let source = match slots[offset] {
-            NOT_IN_U => outside(offset),
-            slot => Some(PageAddress::new(room, slot)),
-        };
-        if let Some(from) = source {
-            let to = PageAddress::new(d, offset as u16);
-            out.push(FlashCommand::copy(from, to, lpn(offset), d_sequence).with_mark(SpareRole::Restored));
+        RestoreStep::Erase(pb) => out.push(FlashCommand::partial_erase(block.d, pb)),
+        RestoreStep::CopyBack(offset) => {
+            let source = match slots[usize::from(offset)] {
+                NOT_IN_U => outside(usize::from(offset)),
+                slot => Some(PageAddress::new(block.room, slot)),
+            };
+            source.into_iter().for_each(|from| out.push(block.copy_back(from, offset)));
         }
+    });
+}
+
+impl RestoredBlock<'_> {
+    fn lpn(&self, offset: u16) -> Lpn {
+        Lpn(self.first_lpn.0 + u32::from(offset))
+    }
+
+    /// The command of a copy-out.
+    pub fn copy_out(&self, offset: u16, slot: u16) -> FlashCommand {
+        let (from, to) = (PageAddress::new(self.d, offset), PageAddress::new(self.room, slot));
+        FlashCommand::copy(from, to, self.lpn(offset), self.room_sequence).with_mark(SpareRole::Update)
+    }
+
+    /// The command of a copy-back.
+    pub fn copy_back(&self, from: PageAddress, offset: u16) -> FlashCommand {
+        let to = PageAddress::new(self.d, offset);
+        FlashCommand::copy(from, to, self.lpn(offset), self.d_sequence).with_mark(SpareRole::Restored)
     }
 }

@@ -47,8 +47,10 @@ pub struct PenSuperblockState<'a> {
     pub goal: usize,
     /// M-Merges since its last full merge.
     pub m_merges: u32,
-    /// Free blocks of its plane.
+    /// Free blocks of its plane that an M-Merge may borrow.
     pub free_blocks: u32,
+    /// Price of the layer's own merge, in place of the full merge of Algorithm 3.
+    pub other: Option<Time>,
 }
 
 /// Which blocks to merge and how. The prices of both merges are given whichever is chosen.
@@ -115,7 +117,10 @@ impl SuperblockPlanner {
         order.clear();
         order.extend(0..state.members.len());
         order.sort_unstable_by_key(|&member| (state.members[member].valid, state.members[member].age));
-        self.plan_full(state);
+        match state.other {
+            None => self.plan_full(state),
+            Some(price) => self.plan.merge = price,
+        }
         self.plan.choice = MergeChoice::Merge;
         self.plan.m_merge = Time::ZERO;
         self.plan.restores.clear();

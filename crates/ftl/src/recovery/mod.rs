@@ -27,7 +27,7 @@ use pumice_types::{BlockId, DieId, Geometry, Lpn, RecoveryFault, bits};
 
 use crate::blocks::block_pool::BlockPool;
 use crate::plan::FtlError;
-use crate::seam::{LayerSpec, Proofs, Recovery, RecoveryCounts, Restart};
+use crate::seam::{LayerSpec, MergeMethod, Proofs, Recovery, RecoveryCounts, Restart};
 use found_units::Finds;
 use survey::{AreaSurvey, CutArea};
 use unit_rebuild::UnitRebuild;
@@ -43,6 +43,14 @@ pub const MARKED_SPARE_BYTES: u32 = SPARE_BYTES + 1;
 
 /// Copies in a recovery come after everything that was programmed before.
 const RECOVERY_ORDER: u64 = 1 << 48;
+
+/// Bytes of a spare area with what a merge needs beside: a page that M-Merge has restored says so.
+pub fn spare_bytes(spec: &LayerSpec) -> u32 {
+    match spec.shared.merge {
+        MergeMethod::BlockErase => SPARE_BYTES,
+        MergeMethod::MMerge | MergeMethod::MMergeBudgeted => MARKED_SPARE_BYTES,
+    }
+}
 
 /// Free blocks of a plane that a spec's layer keeps for recovery.
 pub fn reserve(spec: &LayerSpec) -> u32 {

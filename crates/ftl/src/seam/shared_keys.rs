@@ -53,7 +53,7 @@ keys! {
     /// Keys of `[ftl]` that several layers read.
     pub struct SharedKeys in "ftl" {
         merge: MergeMethod = "\"block-erase\"", ANY, "", "PEN, FAST'18, section 5.2", When::Always,
-            "block-erase: always the full merge. m-merge: restore partial blocks where cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted (superblock-pen): restore only as many as needed, at least cost.";
+            "block-erase: always the full merge. m-merge: restore partial blocks where cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted (superblock-pen, superblock-2006): restore only as many as needed, at least cost.";
         over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
             "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
         spare_over_user: Option<f64> = "", float(0.0, 99.0), "spare / user", "that of over_provisioning", When::Always,

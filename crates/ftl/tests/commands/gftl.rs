@@ -1,29 +1,36 @@
 //! 6xx: the commands that GFTL emits: one slot for every write, full or not.
 
+use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
+use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{
     Figures, Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, TranslationLayer, UIndex, UPointer,
 };
 use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PbTree, ProgramOrder, Time};
 
-use crate::small::{PAGES, commands, geometry, ops};
+use crate::small::{PAGES, at, commands, geometry, ops};
 
 const SLOT: Time = Time(100);
 const COPY: Time = Time(30);
+const PART: Time = Time(20);
 const SEARCH_PAGE: Time = Time(10);
 const SEARCH: Time = Time(5);
 
 /// Five full logical blocks in ten blocks, two of which are the buffer's.
 fn gftl() -> Gftl {
+    gftl_with(0, MergePolicy::BlockErase)
+}
+
+fn gftl_with(splits: u8, merge: MergePolicy) -> Gftl {
     let nftl = NftlConfig {
         geometry: geometry(),
-        tree: PbTree::new(PAGES, 0).expect("legal"),
+        tree: PbTree::new(PAGES, splits).expect("legal"),
         program_order: ProgramOrder::Any,
         logical_blocks_per_plane: 5,
         gc_free_blocks: 1,
         kept_blocks: 1,
         u_index: UIndex::Spare,
         u_pointer: UPointer::Ram,
-        merge: MergePolicy::BlockErase,
+        merge,
     };
     let config = GftlConfig {
         nftl,
@@ -31,6 +38,7 @@ fn gftl() -> Gftl {
         buffer_blocks: 2,
         slot: SLOT,
         copy: COPY,
+        partial_erase: vec![SLOT, PART],
         search_page: SEARCH_PAGE,
         search: SEARCH,
     };
@@ -48,6 +56,7 @@ fn time(command: &FlashCommand) -> Time {
         FlashOp::Copy => COPY,
         FlashOp::SpareSearch => SEARCH + SEARCH_PAGE * u64::from(command.searched_pages()),
         FlashOp::Pause => command.duration(),
+        FlashOp::PartialErase => PART,
         _ => SLOT,
     }
 }
@@ -114,4 +123,35 @@ fn t672_a_page_written_while_it_is_merged_stays_in_the_buffer() {
     let target = write(&mut ftl, 0).last().expect("a program").target;
     assert_eq!((ftl.locate(Lpn(0)), target.page), (Some(target), 0));
     assert_ne!(target.block, newest.block);
+}
+
+#[test]
+fn t673_an_m_merge_is_spread_over_slots_and_takes_what_the_host_wrote_meanwhile() {
+    let costs = MergeCosts { copy: COPY, block_erase: SLOT, partial_erase: vec![SLOT, PART] };
+    let settings = MMergeSettings { disturb_tolerance: 1, disturb_aware: true, wear_limit: 16 };
+    let mut ftl = gftl_with(1, MergePolicy::MMerge { costs, settings, scope: RestoreScope::Superseded });
+    (0..PAGES).for_each(|_| drop(write(&mut ftl, 3)));
+    // U holds page 3 alone, in its last page. Its first half is erased and takes the three other pages of D's first half,
+    // which is erased and gets all four back.
+    let (search, copy, pause, erase) = (FlashOp::SpareSearch, FlashOp::Copy, FlashOp::Pause, FlashOp::Erase);
+    let part = FlashOp::PartialErase;
+    assert_eq!(ops(slot(&write(&mut ftl, 12))), [search, pause], "what is in U is known only now");
+    let buffered = write(&mut ftl, 1);
+    assert_eq!(ops(slot(&buffered)), [part, copy, copy, pause]);
+    let newest = write(&mut ftl, 0);
+    assert_eq!(ops(slot(&newest)), [copy, part, copy, pause]);
+    let mut plan = Plan::default();
+    assert!(ftl.read(Lpn(2), 1, &mut plan));
+    assert_eq!((ops(&plan.commands), plan.commands[0].target.page), (vec![FlashOp::Read], 2), "no search of U");
+    let last = write(&mut ftl, 12);
+    assert_eq!(ops(slot(&last)), [copy, copy, copy, pause]);
+    assert_eq!(last[0].source, buffered.last().expect("a program").target, "from the buffer");
+    assert_eq!(ops(slot(&write(&mut ftl, 12))), [erase], "U");
+    let homes: Vec<_> = (1..4).map(|lpn| ftl.locate(Lpn(lpn))).collect();
+    assert_eq!(homes, (1..4).map(|page| Some(at(0, page))).collect::<Vec<_>>());
+    assert_eq!(ftl.locate(Lpn(0)), newest.last().map(|program| program.target), "it stays in the buffer");
+    let counters = ftl.counters();
+    assert_eq!((counters.full.merges, counters.full.block_erases), (0, 0));
+    assert_eq!((counters.m_merge.merges, counters.m_merge.partial_erases, counters.m_merge.block_erases), (1, 2, 1));
+    assert_eq!(counters.copied_pages, 7);
 }

@@ -34,7 +34,7 @@ use super::striped::{PlaneFtl, Striped};
 use super::striped_room::Room;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
-use crate::recovery::KeptBlock;
+use crate::recovery::KeptUnit;
 use crate::seam::{
     Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
 };
@@ -161,7 +161,7 @@ impl Fast {
         let written = usize::from(self.book.next(victim));
         step.shared.counters.note_victim(written, usize::from(self.book.pages()));
         let mut merged = false;
-        while let Some(page) = self.book.first_valid(victim) {
+        while let Some(page) = self.book.next_valid(victim, 0) {
             let (logical, _) = self.book.split(self.book.owner(page));
             self.full_merge(logical, step)?;
             merged = true;
@@ -205,8 +205,8 @@ impl PlaneFtl for Fast {
         &mut self.book
     }
 
-    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
-        for kept in blocks {
+    fn adopt_kept(&mut self, logical: u32, found: &KeptUnit) {
+        for kept in &found.blocks {
             self.d[logical as usize] = kept.block;
             self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
         }

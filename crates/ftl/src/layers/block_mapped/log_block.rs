@@ -25,7 +25,7 @@ use super::striped_room::Room;
 use crate::blocks::recency::Recency;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
-use crate::recovery::KeptBlock;
+use crate::recovery::KeptUnit;
 use crate::seam::{
     Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
 };
@@ -147,8 +147,8 @@ impl PlaneFtl for LogBlock {
         &mut self.book
     }
 
-    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
-        for kept in blocks {
+    fn adopt_kept(&mut self, logical: u32, found: &KeptUnit) {
+        for kept in &found.blocks {
             self.pairs[logical as usize].d = kept.block;
             self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
         }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, bits};
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareRole, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::block_pool::BlockPool;
@@ -266,11 +266,10 @@ impl PlaneBook {
         }
     }
 
-    /// The lowest valid page of a block.
-    pub fn first_valid(&self, block: BlockId) -> Option<PageAddress> {
-        let words = &self.valid[self.words_of(block)];
-        let word = words.iter().position(|&word| word != 0)?;
-        Some(PageAddress::new(block, (word * 64) as u16 + words[word].trailing_zeros() as u16))
+    /// The lowest valid page of a block from `from` on.
+    pub fn next_valid(&self, block: BlockId, from: usize) -> Option<PageAddress> {
+        let page = bits::next_set(self.valid_bits(block), from, usize::from(self.pages))?;
+        Some(PageAddress::new(block, page as u16))
     }
 
     /// The local page that a physical page was programmed with.
@@ -325,9 +324,14 @@ impl PlaneBook {
 
     /// Copies the current copy of a stored page.
     pub fn copy(&mut self, local: u32, target: PageAddress, step: &mut Step) {
+        self.copy_as(SpareRole::Home, local, target, step);
+    }
+
+    /// Copies the current copy of a stored page, which says in its spare area what it is for.
+    pub fn copy_as(&mut self, role: SpareRole, local: u32, target: PageAddress, step: &mut Step) {
         if let Some(source) = self.move_to(local, target) {
             let sequence = self.sequence(target.block);
-            step.plan.push(FlashCommand::copy(source, target, self.lpn(local), sequence));
+            step.plan.push(FlashCommand::copy(source, target, self.lpn(local), sequence).with_mark(role));
             step.shared.counters.copied_pages += 1;
         }
     }
@@ -350,6 +354,19 @@ impl PlaneBook {
     /// Programmed pages of a block, one bit each.
     pub fn programmed_bits(&self, block: BlockId) -> &[u64] {
         &self.programmed[self.words_of(block)]
+    }
+
+    /// A part of a block without valid pages is erased: the merge that does it fills the part, and until the block is
+    /// erased nothing else is programmed there.
+    pub fn note_part_erased(&mut self, block: BlockId, pages: Range<usize>) {
+        debug_assert_eq!(
+            bits::count_range(self.valid_bits(block), pages.start, pages.end),
+            0,
+            "no valid page is erased"
+        );
+        let (index, words) = (self.index(block), self.words_of(block));
+        bits::clear_range(&mut self.programmed[words], pages.start, pages.end);
+        self.blocks[index].next = self.pages;
     }
 
     /// Parts of a D-block were restored: of their offsets, every current page of the logical block is in D now, and

@@ -27,7 +27,7 @@ use crate::blocks::victim_tree::VictimTree;
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock};
 use crate::recovery;
-use crate::recovery::KeptBlock;
+use crate::recovery::KeptUnit;
 use crate::seam::{
     Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
 };
@@ -156,8 +156,8 @@ impl PlaneFtl for ReplacementBlock {
         &mut self.book
     }
 
-    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
-        for kept in blocks {
+    fn adopt_kept(&mut self, logical: u32, found: &KeptUnit) {
+        for kept in &found.blocks {
             self.chains[logical as usize] = Chain { d: kept.block, last: kept.block, u_blocks: 0 };
             self.m_merger.iter_mut().for_each(|merger| merger.note_kept(logical, kept));
         }

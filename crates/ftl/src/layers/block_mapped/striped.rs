@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::recovery::{KeptBlock, KeptUnit, UnitRecovery, UnitShape};
+use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
 use crate::seam::{Conduct, Figures, Homes, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
@@ -23,7 +23,7 @@ pub trait PlaneFtl: Send {
 
     /// Takes over the blocks that a unit, counted in the plane, has kept after a power cut, as its D-blocks. The book
     /// knows them.
-    fn adopt_kept(&mut self, unit: u32, blocks: &[KeptBlock]);
+    fn adopt_kept(&mut self, unit: u32, found: &KeptUnit);
 
     /// Stores the first `pages` pages of a logical block before the first request.
     ///
@@ -112,10 +112,10 @@ impl<F: PlaneFtl> Striped<F> {
         let mut recovery = UnitRecovery::new(shape, bad_blocks);
         let planes = ftl.planes.len() as u32;
         for die in (0..geometry.dies()).map(DieId) {
-            for KeptUnit { unit, blocks, .. } in recovery.die(die, restart)? {
-                let plane = &mut ftl.planes[(unit % planes) as usize];
-                blocks.iter().for_each(|kept| plane.book_mut().adopt(kept));
-                plane.adopt_kept(unit / planes, &blocks);
+            for found in recovery.die(die, restart)? {
+                let plane = &mut ftl.planes[(found.unit % planes) as usize];
+                found.blocks.iter().for_each(|kept| plane.book_mut().adopt(kept));
+                plane.adopt_kept(found.unit / planes, &found);
             }
         }
         let UnitRecovery { pool, proofs, counts, .. } = recovery;

@@ -7,7 +7,7 @@ use super::plane_book::PlaneBook;
 use super::striped::{PlaneFtl, Striped, StripedConfig};
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery;
-use crate::seam::{LayerParts, LayerSpec, MergeMethod, RecoveryCounts, Restart, typed_share};
+use crate::seam::{LayerParts, LayerSpec, RecoveryCounts, Restart, typed_share};
 
 /// How a layer divides the blocks of each plane.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +91,7 @@ impl<'a> Room<'a> {
     /// # Errors
     /// The impossibility, with the nearest value that works.
     pub fn check(&self) -> Result<(), SpecError> {
-        // A restored page says so in its spare area.
-        let spare_bytes = match self.spec.shared.merge {
-            MergeMethod::BlockErase => recovery::SPARE_BYTES,
-            MergeMethod::MMerge | MergeMethod::MMergeBudgeted => recovery::MARKED_SPARE_BYTES,
-        };
-        self.spec.check_spare_bytes(spare_bytes)?;
+        self.spec.check_spare_bytes(recovery::spare_bytes(self.spec))?;
         let (kind, shared) = (self.spec.kind, self.spec.shared);
         if let Some(u_blocks) = shared.u_blocks.filter(|&u_blocks| u_blocks < self.u_blocks_min) {
             return Err(refuse!(

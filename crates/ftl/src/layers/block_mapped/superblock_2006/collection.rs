@@ -98,6 +98,9 @@ impl Superblock2006 {
         self.note_victim(u, step);
         self.load_tables(superblock, step);
         let choice = self.choose(superblock, u);
+        if self.m_merges(superblock, (choice, u), step)? {
+            return Ok(());
+        }
         let mut erases = 1;
         match choice {
             SuperblockMerge::UIntoD(index) => {
@@ -154,7 +157,7 @@ impl Superblock2006 {
     /// erases it.
     fn drain(&mut self, source: BlockId, target: &mut Option<BlockId>, step: &mut Step) -> Result<(), FtlError> {
         let superblock = self.owned(source).superblock;
-        while let Some(page) = self.book.first_valid(source) {
+        while let Some(page) = self.book.next_valid(source, 0) {
             let block = match target.filter(|&block| self.book.free_pages(block) > 0) {
                 Some(block) => block,
                 None => {
@@ -166,9 +169,7 @@ impl Superblock2006 {
             };
             let local = self.book.owner(page);
             let to = PageAddress::new(block, self.book.next(block));
-            self.load(local, step);
-            self.book.copy(local, to, step);
-            self.note_program(local, to);
+            self.copy(local, to, step);
         }
         self.erase(source, step);
         Ok(())

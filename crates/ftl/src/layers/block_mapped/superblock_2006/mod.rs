@@ -19,9 +19,12 @@
 //! area, so the logical pages and numbers in them say the same without the tables. The image has a number of the
 //! program; what it lacks is that of the write, without which nobody can tell that two copies hold the same, and so
 //! which of them may be erased when cuts have used up the free blocks. These six bytes are the addition: 69 in all,
-//! more than the 64 of the paper's chips. Lost, and not needed: which blocks were U-blocks, and the cache.
+//! more than the 64 of the paper's chips. M-Merge adds a role of one byte: leaves of a block that it restored, or that was
+//! in a superblock of more than N blocks, count as disturbed as often as they bear. Lost, and not needed: which blocks
+//! were U-blocks, and the cache.
 
 mod collection;
+mod m_merge;
 pub mod map;
 pub mod rebuild;
 pub mod spare;
@@ -30,15 +33,16 @@ mod superblock_2006_spec;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use pumice_types::{BlockId, PageAddress};
+use pumice_types::{BlockId, PageAddress, SpareRole};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
 use crate::blocks::recency::Recency;
-use crate::merge::plan::{BlockFill, ValidBlocks};
+use crate::merge::plan::{BlockFill, SuperblockMerge, ValidBlocks};
 use crate::plan::{FtlError, InitialBlock};
-use crate::recovery::KeptBlock;
+use crate::recovery::KeptUnit;
 use collection::Scope;
+use m_merge::RestoredBlocks;
 use map::SpareMap;
 use spare::SpareImage;
 
@@ -102,6 +106,8 @@ pub struct Superblock2006 {
     /// D-blocks of the superblock that is merged.
     sources: Vec<BlockId>,
     fills: Vec<BlockFill>,
+    /// What M-Merge knows; `None` if no superblock is merged so.
+    restored: Option<Box<RestoredBlocks>>,
 }
 
 const NOBODYS: Owned = Owned { superblock: u32::MAX, next: NO_BLOCK, is_u: false, is_queued: false };
@@ -121,6 +127,7 @@ impl Superblock2006 {
             map,
             sources: Vec::with_capacity(config.logical as usize),
             fills: Vec::with_capacity(config.logical as usize),
+            restored: None,
             book,
             config,
         }
@@ -210,6 +217,8 @@ impl Superblock2006 {
             self.dead.retain(|&queued| queued != block);
         }
         *self.owned_mut(block) = NOBODYS;
+        let index = self.book.index(block);
+        self.restored.iter_mut().for_each(|restored| restored.leaves.erase(index));
         self.book.erase(block, step);
     }
 
@@ -266,6 +275,15 @@ impl Superblock2006 {
         }
     }
 
+    /// Copies the current copy of a stored page within its superblock.
+    fn copy(&mut self, local: u32, to: PageAddress, step: &mut Step) {
+        self.load(local, step);
+        let index = self.book.index(to.block);
+        let role = self.restored.as_ref().map_or(SpareRole::Home, |restored| restored.leaves.role(index));
+        self.book.copy_as(role, local, to, step);
+        self.note_program(local, to);
+    }
+
     fn note_program(&mut self, local: u32, at: PageAddress) {
         if let Some(map) = &mut self.map {
             map.note_program(local, at, &self.book);
@@ -284,8 +302,13 @@ impl PlaneFtl for Superblock2006 {
         &mut self.book
     }
 
-    fn adopt_kept(&mut self, superblock: u32, blocks: &[KeptBlock]) {
-        blocks.iter().for_each(|kept| self.adopt(superblock, kept.block, false));
+    fn adopt_kept(&mut self, superblock: u32, found: &KeptUnit) {
+        let blocks = &found.blocks;
+        for kept in blocks {
+            self.adopt(superblock, kept.block, false);
+            let index = self.book.index(kept.block);
+            self.restored.iter_mut().for_each(|restored| restored.leaves.adopt(index, kept, found.was_larger));
+        }
         // The tables in the spare area of the page programmed last are the newest.
         let pages = blocks.iter().flat_map(|kept| kept.pages.iter().map(|found| (kept.block, *found)));
         let mut pages: Vec<_> = pages.collect();
@@ -337,7 +360,7 @@ impl PlaneFtl for Superblock2006 {
 
     /// In RAM: four bytes a page. In spare areas: four bytes of PGD a logical block and, for each cached
     /// entry, its PBMT, PMD and PTs. In both cases a byte of valid pages for each block, and for each
-    /// U-block its number, its superblock and its write pointer.
+    /// U-block its number, its superblock and its write pointer; with M-Merge the counters of disturbs and of M-Merges.
     fn map_ram_bytes(&self) -> u64 {
         let logical_blocks = u64::from(self.book.logical_blocks());
         let tables = match self.config.tables {
@@ -347,14 +370,16 @@ impl PlaneFtl for Superblock2006 {
             }
         };
         let blocks = u64::from(self.book.blocks());
-        tables + blocks + u64::from(self.config.u_blocks) * (4 + 4 + 2)
+        let m_merge = self.restored.as_ref().map_or(0, |restored| restored.ram_bytes(self.book.blocks()));
+        tables + blocks + u64::from(self.config.u_blocks) * (4 + 4 + 2) + m_merge
     }
 
     fn state_bytes(&self) -> u64 {
         let columns =
             size_of_val(&self.superblocks[..]) + size_of_val(&self.owned[..]) + self.owned.len() * size_of::<BlockId>();
         let map = self.map.as_ref().map_or(0, SpareMap::state_bytes);
-        self.book.state_bytes() + columns as u64 + self.recency.state_bytes() + map
+        let leaves = self.restored.as_ref().map_or(0, |restored| restored.leaves.state_bytes());
+        self.book.state_bytes() + columns as u64 + self.recency.state_bytes() + map + leaves
     }
 }
 

@@ -5,11 +5,15 @@ use pumice_types::{Geometry, SpecError, keys, refuse};
 
 use super::spare::{BLOCKS_MAX, IMAGE_BYTES, PT_PAGES, PTS, WRITE_NUMBER_BYTES};
 use super::{SpareTables, Superblock2006, SuperblockConfig};
+use crate::layers::block_mapped::plane_book::PlaneBook;
 use crate::layers::block_mapped::striped::Striped;
 use crate::layers::block_mapped::striped_room::Room;
 use crate::merge::plan::ValidBlocks;
 use crate::plan::{FillTarget, FtlError};
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::recovery;
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
+};
 
 /// Pages of a block that the tables in spare areas can name.
 const PAGES_MAX: u16 = PT_PAGES * PTS as u16;
@@ -48,6 +52,7 @@ impl Layer for Superblock2006 {
 
     const FACTS: Facts = Facts {
         reads: &["over_provisioning", "map_cache_entries", "u_blocks", "superblock.logical", "superblock.physical"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted],
         map_places: &[MapPlace::Ram, MapPlace::Spare],
         recoveries: &[Recovery::Off, Recovery::Scan],
         copies_on_one_die: true,
@@ -78,8 +83,7 @@ impl Layer for Superblock2006 {
         keys: &Superblock2006Keys,
         restart: &mut Restart,
     ) -> Result<(Striped<Superblock2006>, RecoveryCounts), FtlError> {
-        let config = config(&parts.spec, keys);
-        room(&parts.spec).recovered(parts, restart, |book| Superblock2006::new(book, config))
+        room(&parts.spec).recovered(parts, restart, |book| plane(parts, keys, book))
     }
 
     fn build(
@@ -87,9 +91,14 @@ impl Layer for Superblock2006 {
         keys: &Superblock2006Keys,
         target: &mut dyn FillTarget,
     ) -> Result<Striped<Superblock2006>, FtlError> {
-        let config = config(&parts.spec, keys);
-        room(&parts.spec).filled(parts, target, |book| Superblock2006::new(book, config))
+        room(&parts.spec).filled(parts, target, |book| plane(parts, keys, book))
     }
+}
+
+/// The layer of one plane.
+fn plane(parts: &LayerParts, keys: &Superblock2006Keys, book: PlaneBook) -> Superblock2006 {
+    let ftl = Superblock2006::new(book, config(&parts.spec, keys));
+    ftl.merging_as(parts.tree, &parts.merge_policy(), recovery::reserve(&parts.spec))
 }
 
 /// Settings of the layer in each plane.
@@ -125,7 +134,9 @@ fn check_tables(spec: &LayerSpec, physical: u32) -> Result<(), SpecError> {
             g.spare_bytes
         ));
     }
-    spec.check_spare_bytes(IMAGE_BYTES + WRITE_NUMBER_BYTES).map_err(|error| format!("{error}: raise it, {or_ram}"))?;
+    let role = recovery::spare_bytes(spec) - recovery::SPARE_BYTES;
+    spec.check_spare_bytes(IMAGE_BYTES + WRITE_NUMBER_BYTES + role)
+        .map_err(|error| format!("{error}: raise it, {or_ram}"))?;
     let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
     let blocks = planes.iter().fold(u64::from(g.blocks_per_plane), |n, &f| n * u64::from(f));
     if blocks > NAMED_BLOCKS_MAX {

@@ -3,22 +3,26 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, SearchExpectation, Time, bits};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, Pb, PlaneId, SearchExpectation, Time, bits};
 
 use super::{FtlError, Gftl};
 use crate::layers::partial_erase::nftl::{NONE, Trigger};
+use crate::merge::restore::MergeChoice;
+use crate::merge::run::RestoreStep;
 use crate::plan::Plan;
-use crate::seam::{TranslationLayer, UIndex};
+use crate::seam::{MergePolicy, TranslationLayer, UIndex};
 
 /// What one plane has to clean.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Cleaning {
     /// Logical blocks to merge, first come first served.
     pub queue: VecDeque<u32>,
-    /// Blocks without current pages, to be erased before anything else.
-    pub dead: VecDeque<BlockId>,
+    /// Blocks without current pages, to be erased before anything else, and the merges that they come from.
+    pub dead: VecDeque<(BlockId, MergeChoice)>,
     /// The merge that has been begun.
     merge: Option<SlicedMerge>,
+    /// What an M-Merge that has been begun has still to do.
+    steps: VecDeque<RestoreStep>,
     /// Physical page + 1 from which each offset was copied, 0 if it was not.
     copied: Vec<u32>,
 }
@@ -27,10 +31,27 @@ pub(super) struct Cleaning {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct SlicedMerge {
     logical: usize,
-    target: BlockId,
-    sequence: u32,
     /// Pages of U whose spare areas are still to be read.
     to_search: u16,
+    way: Way,
+}
+
+/// How a merge is done.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Way {
+    /// What U holds is not known yet, and so neither which merge is cheaper.
+    Undecided,
+    /// All current pages go into a free block.
+    Full(FullMerge),
+    /// Parts of D are restored.
+    MMerge,
+}
+
+/// A full merge half done.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct FullMerge {
+    target: BlockId,
+    sequence: u32,
     /// First offset not looked at.
     next: usize,
 }
@@ -39,13 +60,23 @@ impl Cleaning {
     /// Nothing to do, in a plane of so many blocks of so many pages.
     pub(super) fn new(blocks: usize, pages: usize) -> Cleaning {
         let (queue, dead) = (VecDeque::with_capacity(blocks), VecDeque::with_capacity(blocks));
-        Cleaning { queue, dead, merge: None, copied: vec![0; pages] }
+        Cleaning { queue, dead, merge: None, steps: VecDeque::new(), copied: vec![0; pages] }
     }
 
     /// Blocks that the plane will have won when all is done: each merge wins one, as does each erase.
     pub(super) fn waiting(&self) -> usize {
-        // A merge that has begun holds its target already, and will give two blocks back.
-        self.queue.len() + self.dead.len() + if self.merge.is_some() { 2 } else { 0 }
+        // A full merge that has begun holds its target already, and will give two blocks back.
+        let begun = match self.merge.map(|merge| merge.way) {
+            None => 0,
+            Some(Way::Undecided | Way::MMerge) => 1,
+            Some(Way::Full(_)) => 2,
+        };
+        self.queue.len() + self.dead.len() + begun
+    }
+
+    /// Whether a merge that has begun holds the block that it copies into.
+    fn holds_target(&self) -> bool {
+        self.merge.is_some_and(|merge| matches!(merge.way, Way::Full(_)))
     }
 }
 
@@ -67,9 +98,7 @@ impl Gftl {
 
     /// Free blocks that neither the host nor the buffer takes.
     fn kept(&self, plane: usize) -> usize {
-        // A merge that has begun holds its target already.
-        let target = usize::from(self.planes[plane].merge.is_none());
-        self.config.reserve + target
+        self.config.reserve + usize::from(!self.planes[plane].holds_target())
     }
 
     /// Ends with a block to take and one to merge into, working beyond the slot if it must.
@@ -103,39 +132,80 @@ impl Gftl {
     /// the time it takes.
     fn clean_step(&mut self, plane: usize, budget: Option<Time>, plan: &mut Plan) -> Result<Option<Time>, FtlError> {
         let fits = |time: Time| budget.is_none_or(|budget| time <= budget);
-        if let Some(&block) = self.planes[plane].dead.front() {
+        if let Some(&(block, merge)) = self.planes[plane].dead.front() {
             if !fits(self.config.slot) {
                 return Ok(None);
             }
             self.planes[plane].dead.pop_front();
             plan.push(FlashCommand::erase(block));
-            self.nftl.counters.full.block_erases += 1;
+            let counters = &mut self.nftl.counters;
+            match merge {
+                MergeChoice::Merge => counters.full.block_erases += 1,
+                MergeChoice::MMerge => counters.m_merge.block_erases += 1,
+            }
             self.nftl.pool.give_back(PlaneId(plane as u32), block);
             return Ok(Some(self.config.slot));
         }
         let Some(mut merge) = self.current(plane, plan)? else { return Ok(None) };
-        let took =
-            if merge.to_search > 0 { self.search(&mut merge, budget, plan) } else { self.copy(&mut merge, plan, fits) };
+        let took = match merge.way {
+            _ if merge.to_search > 0 => self.search(&mut merge, budget, plan),
+            Way::Undecided => None,
+            Way::Full(ref mut full) => self.copy(merge.logical, full, plan, fits),
+            Way::MMerge => self.restore(plane, merge.logical, plan, fits),
+        };
         self.planes[plane].merge = Some(merge);
-        if merge.to_search == 0 && self.source(&merge).is_none() {
-            self.conclude(plane, merge);
-        }
+        self.conclude_if_done(plane, merge);
         Ok(took)
     }
 
-    /// The merge that has been begun, or the next of the queue.
-    fn current(&mut self, plane: usize, plan: &mut Plan) -> Result<Option<SlicedMerge>, FtlError> {
-        if self.planes[plane].merge.is_some() {
-            return Ok(self.planes[plane].merge);
+    /// Ends a merge that has nothing more to do.
+    fn conclude_if_done(&mut self, plane: usize, merge: SlicedMerge) {
+        match merge.way {
+            _ if merge.to_search > 0 => {}
+            Way::Undecided => {}
+            Way::Full(full) if self.source(merge.logical, full.next).is_none() => {
+                self.conclude(plane, merge.logical, full);
+            }
+            Way::MMerge if self.planes[plane].steps.is_empty() => self.conclude_m_merge(plane, merge.logical),
+            Way::Full(_) | Way::MMerge => {}
         }
-        let Some(logical) = self.planes[plane].queue.pop_front() else { return Ok(None) };
-        let (target, sequence) = self.nftl.take_block(PlaneId(plane as u32))?;
-        self.nftl.proofs.prove(target, plan);
-        let slot = self.nftl.logical[logical as usize].u_slot;
+    }
+
+    /// The merge that has been begun, or the next of the queue. Which merge it is to be is settled as soon as U is known.
+    fn current(&mut self, plane: usize, plan: &mut Plan) -> Result<Option<SlicedMerge>, FtlError> {
+        let begun = match self.planes[plane].merge {
+            Some(merge) => Some(merge),
+            None => self.planes[plane].queue.pop_front().map(|logical| self.begin(logical as usize)),
+        };
+        let Some(mut merge) = begun else { return Ok(None) };
+        let waits = merge.to_search > 0 && matches!(self.nftl.config.merge, MergePolicy::MMerge { .. });
+        if matches!(merge.way, Way::Undecided) && !waits {
+            merge.way = self.decide(plane, merge.logical, plan)?;
+        }
+        Ok(Some(merge))
+    }
+
+    fn begin(&self, logical: usize) -> SlicedMerge {
+        let slot = self.nftl.logical[logical].u_slot;
         let searched = slot != NONE && self.nftl.config.u_index == UIndex::Spare;
         let to_search = if searched { self.nftl.u_blocks[slot as usize].written } else { 0 };
+        SlicedMerge { logical, to_search, way: Way::Undecided }
+    }
+
+    /// The cheaper merge that is allowed. A logical block without a U-block has no room for an M-Merge.
+    fn decide(&mut self, plane: usize, logical: usize, plan: &mut Plan) -> Result<Way, FtlError> {
+        let (first, pages) = (self.nftl.first_lpn(logical).0, self.nftl.pages);
+        let (buffer, steps) = (&self.buffer, &mut self.planes[plane].steps);
+        let buffered = (0..pages).filter(|&offset| buffer.locate(Lpn(first + offset as u32)).is_some());
+        if self.nftl.logical[logical].u_slot != NONE
+            && self.nftl.plan_sliced(logical, buffered, |step| steps.push_back(step))
+        {
+            return Ok(Way::MMerge);
+        }
+        let (target, sequence) = self.nftl.take_block(PlaneId(plane as u32))?;
+        self.nftl.proofs.prove(target, plan);
         self.planes[plane].copied.fill(0);
-        Ok(Some(SlicedMerge { logical: logical as usize, target, sequence, to_search, next: 0 }))
+        Ok(Way::Full(FullMerge { target, sequence, next: 0 }))
     }
 
     /// Reads as many spare areas of U as fit, newest first.
@@ -154,26 +224,105 @@ impl Gftl {
         Some(self.config.search + self.config.search_page * u64::from(pages))
     }
 
-    /// The next offset that has a page to copy, from `merge.next` on, and where that is.
-    fn source(&self, merge: &SlicedMerge) -> Option<(usize, PageAddress)> {
-        let first = self.nftl.first_lpn(merge.logical).0;
-        (merge.next..self.nftl.pages).find_map(|offset| Some((offset, self.locate(Lpn(first + offset as u32))?)))
+    /// The next offset that has a page to copy, from `next` on, and where that is.
+    fn source(&self, logical: usize, next: usize) -> Option<(usize, PageAddress)> {
+        let first = self.nftl.first_lpn(logical).0;
+        (next..self.nftl.pages).find_map(|offset| Some((offset, self.locate(Lpn(first + offset as u32))?)))
     }
 
-    /// Copies one page into the merge's target.
-    fn copy(&mut self, merge: &mut SlicedMerge, plan: &mut Plan, fits: impl Fn(Time) -> bool) -> Option<Time> {
-        let (offset, source) = self.source(merge)?;
+    /// Copies one page into the target of a full merge.
+    fn copy(
+        &mut self,
+        logical: usize,
+        full: &mut FullMerge,
+        plan: &mut Plan,
+        fits: impl Fn(Time) -> bool,
+    ) -> Option<Time> {
+        let (offset, source) = self.source(logical, full.next)?;
         if !fits(self.config.copy) {
             return None;
         }
-        let lpn = Lpn(self.nftl.first_lpn(merge.logical).0 + offset as u32);
-        let target = PageAddress::new(merge.target, offset as u16);
-        plan.push(FlashCommand::copy(source, target, lpn, merge.sequence));
-        let plane = self.nftl.plane_of(merge.logical).index();
+        let lpn = Lpn(self.nftl.first_lpn(logical).0 + offset as u32);
+        let target = PageAddress::new(full.target, offset as u16);
+        plan.push(FlashCommand::copy(source, target, lpn, full.sequence));
+        let plane = self.nftl.plane_of(logical).index();
         self.planes[plane].copied[offset] = self.physical(source) + 1;
         self.nftl.counters.copied_pages += 1;
-        merge.next = offset + 1;
+        full.next = offset + 1;
         Some(self.config.copy)
+    }
+
+    /// Does the next step of an M-Merge; one whose page the host has written again meanwhile, or that has no page, takes
+    /// no time.
+    fn restore(&mut self, plane: usize, logical: usize, plan: &mut Plan, fits: impl Fn(Time) -> bool) -> Option<Time> {
+        let Some(&step) = self.planes[plane].steps.front() else { return Some(Time::ZERO) };
+        let pair = self.nftl.pair_of(logical);
+        let pair = pair.restored(self.nftl.config.tree);
+        let lpn = |offset: u16| Lpn(pair.first_lpn.0 + u32::from(offset));
+        let (command, took) = match step {
+            RestoreStep::EraseInRoom(pb) => (Some(FlashCommand::partial_erase(pair.room, pb)), self.time_of(pb)),
+            RestoreStep::Erase(pb) => (Some(FlashCommand::partial_erase(pair.d, pb)), self.time_of(pb)),
+            RestoreStep::CopyOut { offset, slot } => {
+                let is_current = bits::get(pair.d_valid, usize::from(offset));
+                (is_current.then(|| pair.copy_out(offset, slot)), self.config.copy)
+            }
+            RestoreStep::CopyBack(offset) => {
+                (self.locate(lpn(offset)).map(|from| pair.copy_back(from, offset)), self.config.copy)
+            }
+        };
+        let lpn_back = if let RestoreStep::CopyBack(offset) = step { Some(lpn(offset)) } else { None };
+        let took = if command.is_some() { took } else { Time::ZERO };
+        if !fits(took) {
+            return None;
+        }
+        self.planes[plane].steps.pop_front();
+        if let Some(command) = command {
+            plan.push(command);
+            self.note_restored(logical, step);
+            lpn_back.into_iter().for_each(|lpn| self.forget_buffered(plane, lpn));
+        }
+        Some(took)
+    }
+
+    fn time_of(&self, pb: Pb) -> Time {
+        self.config.partial_erase[pb.level() as usize]
+    }
+
+    /// Belief after a step of an M-Merge.
+    fn note_restored(&mut self, logical: usize, step: RestoreStep) {
+        let nftl = &mut self.nftl;
+        match step {
+            RestoreStep::EraseInRoom(_) => nftl.counters.m_merge.partial_erases += 1,
+            RestoreStep::Erase(pb) => {
+                nftl.note_part_erased(logical, pb);
+                nftl.counters.m_merge.partial_erases += 1;
+            }
+            RestoreStep::CopyOut { offset, slot } => {
+                nftl.note_copied_out(logical, usize::from(offset), slot);
+                nftl.counters.copied_pages += 1;
+            }
+            RestoreStep::CopyBack(offset) => {
+                nftl.note_copied_back(logical, usize::from(offset));
+                nftl.counters.copied_pages += 1;
+            }
+        }
+    }
+
+    /// Whether a page belongs to a logical block whose M-Merge is half done.
+    pub(super) fn is_restored(&self, lpn: Lpn) -> bool {
+        let (logical, _) = self.nftl.split(lpn);
+        let merge = self.planes[self.nftl.plane_of(logical).index()].merge;
+        merge.is_some_and(|merge| merge.logical == logical && matches!(merge.way, Way::MMerge))
+    }
+
+    /// After an M-Merge nothing current is in U. Pages written since they were copied stay in the buffer.
+    fn conclude_m_merge(&mut self, plane: usize, logical: usize) {
+        let u = self.nftl.pair_of(logical).u;
+        self.planes[plane].dead.push_back((u, MergeChoice::MMerge));
+        self.nftl.drop_u_block(logical);
+        self.nftl.counters.m_merge.merges += 1;
+        self.queued[logical] = false;
+        self.planes[plane].merge = None;
     }
 
     fn physical(&self, page: PageAddress) -> u32 {
@@ -182,8 +331,7 @@ impl Gftl {
 
     /// Belief after the last copy: the target becomes D, except for pages written since they were
     /// copied, whose newest copy stays in the buffer; the old D and U wait to be erased.
-    fn conclude(&mut self, plane: usize, merge: SlicedMerge) {
-        let logical = merge.logical;
+    fn conclude(&mut self, plane: usize, logical: usize, full: FullMerge) {
         let first = self.nftl.first_lpn(logical).0;
         let words = self.nftl.words_of(logical);
         for offset in 0..self.nftl.pages {
@@ -200,11 +348,12 @@ impl Gftl {
         }
         let block = &mut self.nftl.logical[logical];
         let (d, u_slot) = (block.d, block.u_slot);
-        (block.d, block.d_sequence) = (merge.target.0, merge.sequence);
-        self.planes[plane].dead.push_back(BlockId(d));
+        (block.d, block.d_sequence) = (full.target.0, full.sequence);
+        self.nftl.note_other_d(logical);
+        self.planes[plane].dead.push_back((BlockId(d), MergeChoice::Merge));
         if u_slot != NONE {
             let u = self.nftl.u_blocks[u_slot as usize].block;
-            self.planes[plane].dead.push_back(u);
+            self.planes[plane].dead.push_back((u, MergeChoice::Merge));
             self.nftl.drop_u_block(logical);
         }
         self.nftl.counters.full.merges += 1;

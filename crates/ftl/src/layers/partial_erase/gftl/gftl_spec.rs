@@ -9,7 +9,7 @@ use crate::layers::partial_erase::nftl;
 use crate::layers::partial_erase::nftl::Nftl;
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery;
-use crate::seam::{Facts, Layer, LayerParts, LayerSpec, RecoveryCounts, Restart, whole_share};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MergeMethod, RecoveryCounts, Restart, whole_share};
 
 keys! {
     /// Keys of GFTL alone.
@@ -33,6 +33,7 @@ fn config(parts: &LayerParts, keys: &GftlKeys) -> GftlConfig {
         buffer_blocks: Gftl::extra_blocks(&parts.spec, keys),
         slot: timing.t_bers,
         copy: timing.mean_copy(),
+        partial_erase: timing.partial_erase.clone(),
         search_page: timing.pages.mean_t_r() + timing.spare_transfer,
         search: timing.command_overhead,
     }
@@ -42,11 +43,11 @@ impl Layer for Gftl {
     type Keys = GftlKeys;
     type Running = Gftl;
 
-    const FACTS: Facts = Facts { merges: Facts::PLAIN.merges, ..Nftl::FACTS };
+    const FACTS: Facts = Nftl::FACTS;
 
     fn check(spec: &LayerSpec, _: &GftlKeys) -> Result<(), SpecError> {
         check_slot(spec)?;
-        spec.check_spare_bytes(recovery::SPARE_BYTES)?;
+        spec.check_spare_bytes(recovery::spare_bytes(spec))?;
         nftl::check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 
@@ -73,10 +74,11 @@ impl Layer for Gftl {
 fn check_slot(spec: &LayerSpec) -> Result<(), SpecError> {
     let timing = flash_timing(spec.chip)?;
     let search = timing.pages.mean_t_r() + timing.spare_transfer + timing.command_overhead;
-    let step: Time = timing.mean_copy().max(search);
+    let parts = if spec.shared.merge == MergeMethod::BlockErase { &[][..] } else { &timing.partial_erase[..] };
+    let step: Time = parts.iter().copied().fold(timing.mean_copy().max(search), Time::max);
     if timing.t_bers < step {
         return Err(refuse!(
-            "timing.t_bers_us = {}: a slot of GFTL must hold a page copy and a spare read; the smallest value that works is {}",
+            "timing.t_bers_us = {}: a slot of GFTL must hold a page copy, a spare read and, with M-Merge, a partial erase; the smallest value that works is {}",
             spec.chip.timing.t_bers_us,
             step.as_us()
         ));

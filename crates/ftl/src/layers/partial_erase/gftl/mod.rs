@@ -9,6 +9,8 @@
 //! of U is cut into slots like copies. When the reserve or the buffer is used up, the write waits until the queue has
 //! won a block, beyond its slot. GFTL's guarantee then fails, because merges are needed faster than slots come.
 //!
+//! Added: M-Merge slot by slot (PEN), where it is cheaper than the full merge.
+//!
 //! After a power cut every logical block with a U-block, with pages in the buffer, or half merged, is merged before the
 //! host is served ([`crate::recovery`]); queue and buffer are empty then. The paper says nothing of power cuts. Added to
 //! the spare area of a page, beside its logical page: the numbers of its write and of its program. A block that was
@@ -22,6 +24,7 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneI
 use serde::{Deserialize, Serialize};
 
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
+use crate::merge::restore::MergeChoice;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
@@ -32,7 +35,7 @@ use clean::Cleaning;
 /// Settings of GFTL.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GftlConfig {
-    /// The NFTL below, with full merges. Its geometry holds the buffer's blocks too.
+    /// The NFTL below. Its geometry holds the buffer's blocks too.
     pub nftl: NftlConfig,
     /// Free blocks of each plane that only recovery takes.
     pub reserve: usize,
@@ -42,6 +45,8 @@ pub struct GftlConfig {
     pub slot: Time,
     /// One page copied.
     pub copy: Time,
+    /// Partial erases by level.
+    pub partial_erase: Vec<Time>,
     /// One spare area read in a search.
     pub search_page: Time,
     /// What a search costs besides.
@@ -157,7 +162,7 @@ impl Gftl {
     /// Forgets the buffer's copy of a page; its block is erased if that was the last.
     fn forget_buffered(&mut self, plane: usize, lpn: Lpn) {
         if let Some(block) = self.buffer.forget(plane, lpn) {
-            self.planes[plane].dead.push_back(block);
+            self.planes[plane].dead.push_back((block, MergeChoice::Merge));
         }
     }
 
@@ -210,6 +215,12 @@ impl TranslationLayer for Gftl {
             Some(page) => {
                 plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
                 true
+            }
+            // The merge has just searched U, and knows where it has put its pages.
+            None if self.is_restored(lpn) => {
+                let page = self.nftl.locate(lpn);
+                page.into_iter().for_each(|page| plan.push(FlashCommand::read(Cause::Host, page, lpn, version)));
+                page.is_some()
             }
             None => self.nftl.read(lpn, version, plan),
         }

@@ -1,12 +1,12 @@
 //! Merges of a D-block with its U-block: a full merge into a free block, or M-Merge.
 
-use pumice_types::{BlockId, Cause, FlashCommand, PageAddress, PbTree, SearchExpectation, bits};
+use pumice_types::{BlockId, Cause, FlashCommand, PageAddress, Pb, PbTree, SearchExpectation, bits};
 use serde::{Deserialize, Serialize};
 
 use super::{LogicalBlock, NONE, Nftl, Trigger};
 use crate::merge::m_merge::{LeafState, MMergePlan, MMergePlanner, MergeChoice, PairState, ULeafState};
 use crate::merge::run;
-use crate::merge::run::{NOT_IN_U, Pair};
+use crate::merge::run::{NOT_IN_U, Pair, RestoreStep};
 use crate::plan::{FtlError, Plan};
 use crate::seam::{MergePolicy, UIndex};
 
@@ -67,7 +67,7 @@ impl Nftl {
         self.counters.note_victim(usize::from(written), self.pages);
     }
 
-    fn pair(&self, logical: usize) -> Pair<'_> {
+    pub(in crate::layers) fn pair_of(&self, logical: usize) -> Pair<'_> {
         let LogicalBlock { d, d_sequence, u_slot, .. } = self.logical[logical];
         let u = &self.u_blocks[u_slot as usize];
         let column = u_slot as usize * self.pages;
@@ -87,7 +87,7 @@ impl Nftl {
         let plane = self.plane_of(logical);
         let (free, sequence) = self.take_block(plane)?;
         self.proofs.prove(free, plan);
-        let copies = run::full_merge(&self.pair(logical), free, sequence, plan);
+        let copies = run::full_merge(&self.pair_of(logical), free, sequence, plan);
         self.counters.copied_pages += u64::from(copies);
         self.counters.full.merges += 1;
         self.counters.full.block_erases += 2;
@@ -95,13 +95,64 @@ impl Nftl {
         self.pool.give_back(plane, BlockId(self.logical[logical].d));
         self.logical[logical].d = free.0;
         self.logical[logical].d_sequence = sequence;
-        self.logical[logical].m_merges = 0;
         self.take_pages_into_d(logical, 0..self.pages);
         let words = self.words_of(logical);
         self.d_programmed[words.clone()].copy_from_slice(&self.d_valid[words]);
+        self.note_other_d(logical);
+        Ok(())
+    }
+
+    /// A logical block has another D-block, erased as a whole before.
+    pub(in crate::layers) fn note_other_d(&mut self, logical: usize) {
+        self.logical[logical].m_merges = 0;
         let leaves = self.leaves_of(logical);
         self.d_disturb[leaves].fill(0);
-        Ok(())
+    }
+
+    /// Plans an M-Merge of a pair that is carried out step by step; `elsewhere` are offsets whose current pages are
+    /// neither in D nor in U. Gives `act` the steps, and returns true, if M-Merge is the cheaper merge and allowed.
+    pub(in crate::layers) fn plan_sliced(
+        &mut self,
+        logical: usize,
+        elsewhere: impl Iterator<Item = usize>,
+        act: impl FnMut(RestoreStep),
+    ) -> bool {
+        let Some(mut scratch) = self.scratch.take() else { return false };
+        self.describe_pair(logical, &mut scratch);
+        elsewhere.for_each(|offset| scratch.d_leaves[self.config.tree.leaf_of_page(offset)].in_u += 1);
+        let MMergeScratch { planner, d_leaves, u_leaves, .. } = &mut *scratch;
+        let m_merges = self.logical[logical].m_merges;
+        let chosen = planner.plan(&PairState { d_leaves, u_leaves, m_merges });
+        let is_m_merge = chosen.choice == MergeChoice::MMerge;
+        if is_m_merge {
+            run::each_step(&self.pair_of(logical).restored(self.config.tree), chosen, act);
+            let leaves = self.leaves_of(logical);
+            self.d_disturb[leaves].copy_from_slice(&chosen.disturb_after);
+            self.logical[logical].m_merges += 1;
+        }
+        self.scratch = Some(scratch);
+        is_m_merge
+    }
+
+    /// The current page of an offset was copied from D to a page of U.
+    pub(in crate::layers) fn note_copied_out(&mut self, logical: usize, offset: usize, slot: u16) {
+        let words = self.words_of(logical);
+        bits::clear(&mut self.d_valid[words], offset);
+        self.in_u[self.logical[logical].u_slot as usize * self.pages + offset] = slot;
+    }
+
+    /// A part of D without current pages was erased.
+    pub(in crate::layers) fn note_part_erased(&mut self, logical: usize, pb: Pb) {
+        let (words, pages) = (self.words_of(logical), self.config.tree.page_range(pb));
+        bits::clear_range(&mut self.d_programmed[words], pages.start, pages.end);
+    }
+
+    /// The current page of an offset was copied into D.
+    pub(in crate::layers) fn note_copied_back(&mut self, logical: usize, offset: usize) {
+        let words = self.words_of(logical);
+        bits::set(&mut self.d_valid[words.clone()], offset);
+        bits::set(&mut self.d_programmed[words], offset);
+        self.in_u[self.logical[logical].u_slot as usize * self.pages + offset] = NOT_IN_U;
     }
 
     /// Marks current pages of U in `offsets` as current in D.
@@ -124,7 +175,7 @@ impl Nftl {
         if chosen.choice != MergeChoice::MMerge {
             return false;
         }
-        run::m_merge(&self.pair(logical), self.config.tree, chosen, slots, plan);
+        run::m_merge(&self.pair_of(logical), self.config.tree, chosen, slots, plan);
         self.adopt_m_merge(logical, chosen);
         true
     }

@@ -158,6 +158,11 @@ impl Nftl {
         if !kept.is_fresh && !RecoveryFault::BlankPagesTrusted.is_on() {
             bits::set_range(&mut self.d_programmed[words], 0, self.pages);
         }
+        if !kept.is_fresh && self.is_aware() {
+            // The cut took the counters: it counts as disturbed as often as it bears.
+            let (leaves, tolerance) = (self.leaves_of(logical), self.tolerance());
+            self.d_disturb[leaves].fill(tolerance);
+        }
         self.logical[logical] = LogicalBlock { d: kept.block.0, d_sequence: kept.sequence, u_slot: NONE, m_merges: 0 };
     }
 

@@ -4,10 +4,11 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, SpareRole, bits, disturb};
+use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, SpareRole, bits};
 
-use crate::merge::restore::LeafState;
-use crate::recovery::KeptBlock;
+use crate::merge::leaves::BlockLeaves;
+use crate::merge::restore::{LeafState, MMergeSettings};
+use crate::recovery::{KeptBlock, KeptUnit};
 
 /// One block's sums.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -25,35 +26,26 @@ struct BlockSums {
 /// Pages and leaves of all blocks, in columns.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Blocks {
-    tree: PbTree,
     words: usize,
-    /// Disturbs above which a leaf takes no program until it is erased; none if leaves are not
-    /// protected.
-    tolerance: Option<u8>,
+    leaves: BlockLeaves,
     programmed: Vec<u64>,
     valid: Vec<u64>,
     /// Offset inside its superblock of the logical page that each page holds.
     owner: Vec<u16>,
-    disturb: Vec<u8>,
-    /// Blocks of which a part was erased since they were erased whole, one bit each.
-    restored: Vec<u64>,
     sums: Vec<BlockSums>,
 }
 
 impl Blocks {
-    /// Blank blocks.
-    pub fn new(geometry: &Geometry, tree: PbTree, tolerance: Option<u8>) -> Blocks {
+    /// Blank blocks, with M-Merge's limits if it runs.
+    pub fn new(geometry: &Geometry, tree: PbTree, m_merge: Option<MMergeSettings>) -> Blocks {
         let (blocks, pages) = (geometry.blocks() as usize, tree.pages_per_block());
         let words = bits::words_for(pages);
         Blocks {
-            tree,
             words,
-            tolerance,
+            leaves: BlockLeaves::new(tree, blocks, m_merge),
             programmed: vec![0; blocks * words],
             valid: vec![0; blocks * words],
             owner: vec![0; blocks * pages],
-            disturb: vec![0; blocks * tree.leaves()],
-            restored: vec![0; bits::words_for(blocks)],
             sums: vec![BlockSums::default(); blocks],
         }
     }
@@ -61,12 +53,12 @@ impl Blocks {
     /// Bytes of the columns.
     pub fn state_bytes(&self) -> u64 {
         let bitmaps = size_of_val(&self.programmed[..]) + size_of_val(&self.valid[..]);
-        (bitmaps + size_of_val(&self.owner[..]) + self.disturb.len() + size_of_val(&self.sums[..])) as u64
+        (bitmaps + size_of_val(&self.owner[..]) + size_of_val(&self.sums[..])) as u64 + self.leaves.state_bytes()
     }
 
     /// Gives a blank block to a superblock.
     pub fn open(&mut self, block: BlockId, superblock: u32, sequence: u32) {
-        let blank = self.tree.pages_per_block() as u16;
+        let blank = self.pages() as u16;
         self.sums[block.index()] = BlockSums { superblock, sequence, blank, ..BlockSums::default() };
     }
 
@@ -117,23 +109,16 @@ impl Blocks {
         if self.sums[block.index()].blank == 0 {
             return None;
         }
-        let mut from = usize::from(self.sums[block.index()].cursor);
-        let programmed = &self.programmed[self.words_of(block)];
-        loop {
-            let page = bits::next_clear(programmed, from, self.tree.pages_per_block())?;
-            let leaf = self.tree.leaf_of_page(page);
-            if self.is_programmable(block, leaf) {
-                self.sums[block.index()].cursor = page as u16;
-                return Some(PageAddress::new(block, page as u16));
-            }
-            from = (leaf + 1) * self.tree.pages_per_leaf();
-        }
+        let from = usize::from(self.sums[block.index()].cursor);
+        let page = self.leaves.next_blank(block.index(), &self.programmed[self.words_of(block)], from)?;
+        self.sums[block.index()].cursor = page as u16;
+        Some(PageAddress::new(block, page as u16))
     }
 
     /// The first valid page of a block from `from` on.
     #[inline]
     pub fn next_valid(&self, block: BlockId, from: usize) -> Option<PageAddress> {
-        let page = bits::next_set(&self.valid[self.words_of(block)], from, self.tree.pages_per_block())?;
+        let page = bits::next_set(&self.valid[self.words_of(block)], from, self.pages())?;
         Some(PageAddress::new(block, page as u16))
     }
 
@@ -170,79 +155,61 @@ impl Blocks {
     /// Notes the erase of a block without valid pages.
     pub fn erase(&mut self, block: BlockId) {
         debug_assert_eq!(self.valid_count(block), 0);
-        let (words, leaves) = (self.words_of(block), self.leaves_of(block));
+        let words = self.words_of(block);
         self.programmed[words].fill(0);
-        self.disturb[leaves].fill(0);
-        bits::clear(&mut self.restored, block.index());
+        self.leaves.erase(block.index());
         self.sums[block.index()] = BlockSums::default();
     }
 
     /// Notes the erase of a partial block without valid pages, and what it does to its neighbours.
     pub fn partial_erase(&mut self, block: BlockId, pb: Pb) {
-        let (words, leaves) = (self.words_of(block), self.leaves_of(block));
-        let (pages, width) = (self.tree.page_range(pb), self.tree.pages_per_leaf());
+        let (words, pages) = (self.words_of(block), self.leaves.tree().page_range(pb));
         let programmed = &mut self.programmed[words];
         bits::clear_range(programmed, pages.start, pages.end);
-        disturb::partial_erase(&mut self.disturb[leaves], &self.tree.leaf_range(pb), |leaf| {
-            bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0
-        });
-        bits::set(&mut self.restored, block.index());
+        self.leaves.partial_erase(block.index(), pb, programmed);
         self.recount(block);
     }
 
     /// What a page that is programmed in a block now is for: after a power cut it tells that leaves may be disturbed.
     pub fn role(&self, block: BlockId) -> SpareRole {
-        if bits::get(&self.restored, block.index()) { SpareRole::Restored } else { SpareRole::Home }
+        self.leaves.role(block.index())
     }
 
     /// Takes a block over that was kept after a power cut. What is blank in it counts as programmed, unless it was
-    /// erased since. Its leaves count as disturbed so often.
-    pub fn adopt(&mut self, kept: &KeptBlock, superblock: u32, span: u32, disturb: u8) {
+    /// erased since.
+    pub fn adopt(&mut self, kept: &KeptBlock, found: &KeptUnit, span: u32) {
+        let superblock = found.unit;
         self.open(kept.block, superblock, kept.sequence);
         for found in &kept.pages {
             self.program(PageAddress::new(kept.block, found.page), (found.lpn.0 % span) as u16);
         }
+        self.leaves.adopt(kept.block.index(), kept, found.was_larger);
         if !kept.is_fresh {
-            let (words, leaves) = (self.words_of(kept.block), self.leaves_of(kept.block));
-            let pages = self.tree.pages_per_block();
+            let (words, pages) = (self.words_of(kept.block), self.pages());
             bits::set_range(&mut self.programmed[words], 0, pages);
-            self.disturb[leaves].fill(disturb);
             let sums = &mut self.sums[kept.block.index()];
             (sums.programmed, sums.blank, sums.cursor) = (pages as u16, 0, pages as u16);
-            if kept.may_be_restored {
-                bits::set(&mut self.restored, kept.block.index());
-            }
         }
     }
 
     /// Sums up a block leaf by leaf for the planner.
     pub fn describe(&self, block: BlockId, leaves: &mut Vec<LeafState>) {
-        let (words, width) = (self.words_of(block), self.tree.pages_per_leaf());
-        let (programmed, valid) = (&self.programmed[words.clone()], &self.valid[words]);
-        leaves.extend(self.disturb[self.leaves_of(block)].iter().enumerate().map(|(leaf, &disturb)| {
-            let (start, end) = (leaf * width, (leaf + 1) * width);
-            let valid = bits::count_range(valid, start, end) as u16;
-            let invalid = bits::count_range(programmed, start, end) as u16 - valid;
-            LeafState { valid, invalid, in_u: 0, disturb }
-        }));
+        let words = self.words_of(block);
+        self.leaves.describe(block.index(), &self.programmed[words.clone()], &self.valid[words], leaves);
     }
 
     /// Counts a block's pages after its leaves changed.
     fn recount(&mut self, block: BlockId) {
-        let (programmed, width) = (&self.programmed[self.words_of(block)], self.tree.pages_per_leaf());
-        let (mut blank, mut total) = (0, 0);
-        for leaf in 0..self.tree.leaves() {
-            let count = bits::count_range(programmed, leaf * width, (leaf + 1) * width) as u16;
-            total += count;
-            blank += if self.is_programmable(block, leaf) { width as u16 - count } else { 0 };
-        }
+        let programmed = &self.programmed[self.words_of(block)];
+        let blank = self.leaves.blank_count(block.index(), programmed) as u16;
+        let total = bits::count_range(programmed, 0, self.pages()) as u16;
         let sums = &mut self.sums[block.index()];
         (sums.programmed, sums.blank, sums.cursor) = (total, blank, 0);
     }
 
     #[inline]
-    fn is_programmable(&self, block: BlockId, leaf: usize) -> bool {
-        self.tolerance.is_none_or(|tolerance| self.disturb[self.leaves_of(block).start + leaf] <= tolerance)
+    fn pages(&self) -> usize {
+        self.leaves.tree().pages_per_block()
     }
 
     #[inline]
@@ -251,13 +218,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn leaves_of(&self, block: BlockId) -> Range<usize> {
-        let leaves = self.tree.leaves();
-        block.index() * leaves..(block.index() + 1) * leaves
-    }
-
-    #[inline]
     fn column(&self, page: PageAddress) -> usize {
-        page.block.index() * self.tree.pages_per_block() + usize::from(page.page)
+        page.block.index() * self.pages() + usize::from(page.page)
     }
 }

@@ -24,10 +24,10 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::victim_tree::VictimTree;
 use crate::merge::restore::MergeCosts;
 use crate::merge::superblock::SuperblockPlanner;
+use crate::merge::superblock_run::SuperblockMerger;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::seam::{Figures, Homes, MemoryUse, MergePolicy, Proofs, TranslationLayer};
 use blocks::Blocks;
-use run::SuperblockScratch;
 
 /// Settings of the superblock FTL.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub struct SuperblockPen {
     blocks: Blocks,
     pool: BlockPool,
     victims: Vec<VictimTree>,
-    scratch: Option<Box<SuperblockScratch>>,
+    merger: Option<Box<SuperblockMerger>>,
     counters: GcCounters,
     /// Blocks that nothing proves to be erased, after a power cut.
     proofs: Proofs,
@@ -98,11 +98,9 @@ impl SuperblockPen {
         let pages = u32::from(geometry.pages_per_block);
         let superblocks = (geometry.planes() * config.superblocks_per_plane) as usize;
         let span = pages * config.logical;
-        let (tolerance, m_merge) = match &config.merge {
-            MergePolicy::BlockErase => (None, None),
-            MergePolicy::MMerge { settings, scope, .. } => {
-                (settings.disturb_aware.then_some(settings.disturb_tolerance), Some((*settings, *scope)))
-            }
+        let m_merge = match &config.merge {
+            MergePolicy::BlockErase => None,
+            MergePolicy::MMerge { settings, scope, .. } => Some((*settings, *scope)),
         };
         let planner = SuperblockPlanner::new(config.tree, config.costs.clone(), m_merge);
         let none = PenSuperblock { open: NONE, owned: 0, m_merges: 0, invalid: 0, grown: 0 };
@@ -113,10 +111,10 @@ impl SuperblockPen {
             superblocks: vec![none; superblocks],
             members: vec![BlockId(NONE); superblocks * config.physical as usize],
             map: vec![0; superblocks * span as usize],
-            blocks: Blocks::new(&geometry, config.tree, tolerance),
+            blocks: Blocks::new(&geometry, config.tree, m_merge.map(|(settings, _)| settings)),
             pool: BlockPool::new(&geometry, bad_blocks),
             victims: (0..geometry.planes()).map(|_| VictimTree::new(config.superblocks_per_plane as usize)).collect(),
-            scratch: Some(Box::new(SuperblockScratch::new(planner))),
+            merger: Some(Box::new(SuperblockMerger::new(config.tree, planner))),
             counters: GcCounters::default(),
             proofs: Proofs::default(),
             config,

@@ -1,81 +1,42 @@
 //! Merging a superblock: its state for the planner, and the commands of the choice.
 
 use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, Pb};
-use serde::{Deserialize, Serialize};
 
 use super::{FtlError, NONE, SuperblockPen};
-use crate::merge::restore::{LeafState, MergeChoice};
-use crate::merge::superblock::{MemberState, PenSuperblockState, SuperblockPlan, SuperblockPlanner};
+use crate::merge::superblock::{MemberState, SuperblockPlan};
+use crate::merge::superblock_run::{SuperblockBounds, SuperblockMerger, SuperblockPages};
 use crate::plan::Plan;
-
-/// The planner with its inputs' scratch memory.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct SuperblockScratch {
-    planner: SuperblockPlanner,
-    states: Vec<MemberState>,
-    leaves: Vec<LeafState>,
-    /// Blocks of the superblock as the planner numbers them.
-    members: Vec<BlockId>,
-    /// Blocks that receive copy-outs: the U-set, then what is borrowed.
-    buffers: Vec<BlockId>,
-    /// Where the pages copied out of one block are.
-    copied_out: Vec<PageAddress>,
-}
-
-impl SuperblockScratch {
-    pub(super) fn new(planner: SuperblockPlanner) -> SuperblockScratch {
-        SuperblockScratch {
-            planner,
-            states: Vec::new(),
-            leaves: Vec::new(),
-            members: Vec::new(),
-            buffers: Vec::new(),
-            copied_out: Vec::new(),
-        }
-    }
-}
 
 impl SuperblockPen {
     /// Merges a superblock until it owns at most `goal` blocks, by the cheaper merge that is allowed.
     pub(super) fn merge(&mut self, superblock: usize, goal: u32, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(mut scratch) = self.scratch.take() else { return Ok(()) };
-        self.describe(superblock, &mut scratch);
-        let state = PenSuperblockState {
-            members: &scratch.states,
-            leaves: &scratch.leaves,
-            logical: self.config.logical as usize,
-            goal: goal as usize,
-            m_merges: self.superblocks[superblock].m_merges,
-            free_blocks: (self.pool.free_blocks(self.plane_of(superblock)) as u32).saturating_sub(self.config.reserve),
-        };
-        let chosen = scratch.planner.plan(&state);
-        if let Some(&least) = chosen.order.first() {
-            self.counters.note_victim(scratch.states[least].valid as usize, self.pages as usize);
+        let Some(mut merger) = self.merger.take() else { return Ok(()) };
+        merger.begin();
+        for &block in self.members_of(superblock) {
+            let (valid, blank) = (self.blocks.valid_count(block), self.blocks.blank_count(block));
+            let state = MemberState { valid, blank, age: self.blocks.sequence(block) };
+            merger.add(block, state, |leaves| self.blocks.describe(block, leaves));
         }
-        let result = match chosen.choice {
-            MergeChoice::Merge => self.full_merge(superblock, &scratch.members, chosen, plan),
-            MergeChoice::MMerge => {
-                let SuperblockScratch { planner, members, buffers, copied_out, .. } = &mut *scratch;
-                self.m_merge(superblock, planner.last(), Scratch { members, buffers, copied_out }, plan)
-            }
+        let free_blocks = self.pool.free_blocks(self.plane_of(superblock)) as u32;
+        let chosen = merger.plan(&SuperblockBounds {
+            logical: self.config.logical,
+            goal,
+            m_merges: self.superblocks[superblock].m_merges,
+            free_blocks: free_blocks.saturating_sub(self.config.reserve),
+            other: None,
+        });
+        if let Some(&least) = chosen.order.first() {
+            self.counters.note_victim(merger.state(least).valid as usize, self.pages as usize);
+        }
+        let result = match merger.is_m_merge() {
+            false => self.full_merge(superblock, merger.members(), merger.last(), plan),
+            true => self.m_merge(superblock, &mut merger, plan),
         };
-        self.scratch = Some(scratch);
+        self.merger = Some(merger);
         let invalid = self.members_of(superblock).iter().map(|&block| self.blocks.invalid_count(block)).sum();
         self.superblocks[superblock].invalid = invalid;
         self.note_victim(superblock);
         result
-    }
-
-    fn describe(&self, superblock: usize, scratch: &mut SuperblockScratch) {
-        scratch.members.clear();
-        scratch.members.extend_from_slice(self.members_of(superblock));
-        scratch.states.clear();
-        scratch.leaves.clear();
-        for &block in &scratch.members {
-            let (valid, blank) = (self.blocks.valid_count(block), self.blocks.blank_count(block));
-            scratch.states.push(MemberState { valid, blank, age: self.blocks.sequence(block) });
-            self.blocks.describe(block, &mut scratch.leaves);
-        }
     }
 
     /// Takes blocks out of a superblock's list, by their place in `members`.
@@ -118,36 +79,12 @@ impl SuperblockPen {
         Ok(())
     }
 
-    /// M-Merge: each block of the D-set is restored in turn and takes pages of the U-set into what is
-    /// left blank; then the U-set is erased.
-    fn m_merge(
-        &mut self,
-        superblock: usize,
-        chosen: &SuperblockPlan,
-        scratch: Scratch,
-        plan: &mut Plan,
-    ) -> Result<(), FtlError> {
-        let Scratch { members, buffers, copied_out } = scratch;
-        let u_set = &chosen.order[..chosen.u_set];
-        self.disown(superblock, members, u_set);
-        buffers.clear();
-        buffers.extend(u_set.iter().map(|&member| members[member]));
-        let mut pool = (0, 0);
-        for (member, &block) in members.iter().enumerate().filter(|(member, _)| !u_set.contains(member)) {
-            let restores = || chosen.restores.iter().filter(|(of, _)| *of == member).map(|(_, pb)| *pb);
-            copied_out.clear();
-            for pb in restores() {
-                self.copy_out(superblock, (block, pb), Buffers { buffers, copied_out }, plan)?;
-            }
-            for pb in restores() {
-                self.blocks.partial_erase(block, pb);
-                plan.push(FlashCommand::partial_erase(block, pb));
-                self.counters.m_merge.partial_erases += 1;
-            }
-            self.copy_back(block, copied_out, plan);
-            self.take_from_pool(block, &buffers[..u_set.len()], &mut pool, plan);
-        }
-        for &block in &*buffers {
+    /// M-Merge, and the erase of the blocks that hold nothing behind it.
+    fn m_merge(&mut self, superblock: usize, merger: &mut SuperblockMerger, plan: &mut Plan) -> Result<(), FtlError> {
+        let chosen = merger.last();
+        self.disown(superblock, merger.members(), &chosen.order[..chosen.u_set]);
+        let emptied = merger.run(&mut PenSuperblockInMerge { ftl: self, superblock, plan })?;
+        for &block in emptied {
             if self.blocks.valid_count(block) > 0 {
                 return Err(FtlError::NoFreeBlock { plane: self.plane_of(superblock).0 });
             }
@@ -155,68 +92,8 @@ impl SuperblockPen {
         }
         self.superblocks[superblock].m_merges += 1;
         self.counters.m_merge.merges += 1;
-        self.counters.m_merge.block_erases += buffers.len() as u64;
+        self.counters.m_merge.block_erases += emptied.len() as u64;
         Ok(())
-    }
-
-    /// Copies the valid pages of a partial block out, borrowing a free block when there is no room.
-    fn copy_out(
-        &mut self,
-        superblock: usize,
-        (block, pb): (BlockId, Pb),
-        into: Buffers,
-        plan: &mut Plan,
-    ) -> Result<(), FtlError> {
-        let pages = self.config.tree.page_range(pb);
-        let mut from = pages.start;
-        while let Some(source) = self.blocks.next_valid(block, from).filter(|page| pages.contains(&page.page.into())) {
-            from = usize::from(source.page) + 1;
-            let room = into.buffers.iter().find_map(|&buffer| self.blocks.next_blank(buffer));
-            let target = match room {
-                Some(target) => target,
-                None => self.borrow_block(superblock, into.buffers, plan)?,
-            };
-            self.copy(source, target, plan);
-            into.copied_out.push(target);
-        }
-        Ok(())
-    }
-
-    /// Takes a free block until the end of the merge; returns its first page.
-    fn borrow_block(
-        &mut self,
-        superblock: usize,
-        buffers: &mut Vec<BlockId>,
-        plan: &mut Plan,
-    ) -> Result<PageAddress, FtlError> {
-        let plane = self.plane_of(superblock);
-        let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
-        self.proofs.prove(block, plan);
-        self.blocks.open(block, superblock as u32, sequence);
-        buffers.push(block);
-        Ok(PageAddress::new(block, 0))
-    }
-
-    fn copy_back(&mut self, block: BlockId, copied_out: &[PageAddress], plan: &mut Plan) {
-        for &source in copied_out {
-            if let Some(target) = self.blocks.next_blank(block) {
-                self.copy(source, target, plan);
-            }
-        }
-    }
-
-    /// Fills the blank pages of a block from the valid pages of the U-set; `pool` is the next of them,
-    /// as a place in the U-set and a page.
-    fn take_from_pool(&mut self, block: BlockId, u_set: &[BlockId], pool: &mut (usize, usize), plan: &mut Plan) {
-        while pool.0 < u_set.len() {
-            let Some(source) = self.blocks.next_valid(u_set[pool.0], pool.1) else {
-                *pool = (pool.0 + 1, 0);
-                continue;
-            };
-            let Some(target) = self.blocks.next_blank(block) else { return };
-            self.copy(source, target, plan);
-            pool.1 = usize::from(source.page) + 1;
-        }
     }
 
     /// Moves a valid page to a blank one.
@@ -238,15 +115,37 @@ impl SuperblockPen {
     }
 }
 
-/// Scratch memory of one M-Merge.
-struct Scratch<'a> {
-    members: &'a [BlockId],
-    buffers: &'a mut Vec<BlockId>,
-    copied_out: &'a mut Vec<PageAddress>,
+/// A superblock under M-Merge.
+struct PenSuperblockInMerge<'a> {
+    ftl: &'a mut SuperblockPen,
+    superblock: usize,
+    plan: &'a mut Plan,
 }
 
-/// Where copy-outs go, and where they went.
-struct Buffers<'a> {
-    buffers: &'a mut Vec<BlockId>,
-    copied_out: &'a mut Vec<PageAddress>,
+impl SuperblockPages for PenSuperblockInMerge<'_> {
+    fn next_valid(&self, block: BlockId, from: usize) -> Option<PageAddress> {
+        self.ftl.blocks.next_valid(block, from)
+    }
+
+    fn next_blank(&mut self, block: BlockId) -> Option<PageAddress> {
+        self.ftl.blocks.next_blank(block)
+    }
+
+    fn copy(&mut self, from: PageAddress, to: PageAddress) {
+        self.ftl.copy(from, to, self.plan);
+    }
+
+    fn partial_erase(&mut self, block: BlockId, pb: Pb) {
+        self.ftl.blocks.partial_erase(block, pb);
+        self.plan.push(FlashCommand::partial_erase(block, pb));
+        self.ftl.counters.m_merge.partial_erases += 1;
+    }
+
+    fn borrow(&mut self) -> Result<BlockId, FtlError> {
+        let plane = self.ftl.plane_of(self.superblock);
+        let (block, sequence) = self.ftl.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        self.ftl.proofs.prove(block, self.plan);
+        self.ftl.blocks.open(block, self.superblock as u32, sequence);
+        Ok(block)
+    }
 }

@@ -11,12 +11,12 @@
 //! Lost: disturb counters. A full block without a restored page has had no partial erase. Every other one, and those
 //! of a superblock that was found with more than M blocks, are taken to be at their tolerance. The count W begins at 0.
 
-use pumice_types::{BlockId, DieId, PageAddress, RecoveryFault};
+use pumice_types::{BlockId, DieId, PageAddress};
 
 use super::{SuperblockPen, SuperblockPenConfig};
 use crate::plan::FtlError;
 use crate::recovery::{KeptUnit, UnitRecovery, UnitShape};
-use crate::seam::{MergePolicy, RecoveryCounts, Restart};
+use crate::seam::{RecoveryCounts, Restart};
 
 impl SuperblockPen {
     /// A layer that knows what the chips hold. The plan takes what must be done before the host is served.
@@ -42,15 +42,8 @@ impl SuperblockPen {
     /// Takes over the blocks of a superblock.
     fn adopt(&mut self, found: &KeptUnit) {
         let superblock = found.unit as usize;
-        let tolerance = match &self.config.merge {
-            MergePolicy::BlockErase => 0,
-            MergePolicy::MMerge { settings, .. } => settings.disturb_tolerance,
-        };
         for kept in &found.blocks {
-            let may_be_disturbed = kept.may_be_restored && !RecoveryFault::RestoredUndisturbed.is_on()
-                || found.was_larger && !RecoveryFault::PairsUndisturbed.is_on();
-            let disturb = if may_be_disturbed { tolerance } else { 0 };
-            self.blocks.adopt(kept, found.unit, self.span, disturb);
+            self.blocks.adopt(kept, found, self.span);
             for page in &kept.pages {
                 self.map[page.lpn.index()] = self.physical(PageAddress::new(kept.block, page.page)) + 1;
             }
