@@ -129,7 +129,7 @@ def crash(
     if session is None and spec is None:
         raise SpecError("the crash lab needs a spec, or a session that was recorded")
     if session is None and check is not None:
-        raise SpecError("a check needs the data of a session; a workload brings none")
+        raise SpecError("a check needs the data of a session, and a workload has none")
     if spec is not None and plugins:
         raise SpecError("plugins are for the device of a recorded session; a spec takes them by with_plugins")
     if at not in _engine.cut_places():

@@ -97,7 +97,7 @@ def read(directory: Path) -> dict[str, str]:
     except (ValueError, RecursionError):
         raise SpecError(f"{path}: not JSON of this tool") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise SpecError(f"{path}: says not how a result was made; expected format {FORMAT!r}")
+        raise SpecError(f"{path}: does not say how a result was made; expected format {FORMAT!r}")
     return {name: printable(found[name]) for name in _TEXTS if isinstance(found.get(name), str)}
 
 

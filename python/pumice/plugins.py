@@ -63,4 +63,4 @@ def check_plugin(given: Any) -> Plugin:
         return given
     if isinstance(given, str | os.PathLike):
         return plugin(given)
-    raise SpecError(f"plugins: {type(given).__name__} is none; allowed: paths of shared objects")
+    raise SpecError(f"plugins: {type(given).__name__} is not a list of paths; allowed: paths of shared objects")

@@ -238,7 +238,7 @@ def serve(
     """
     spec = with_options(spec, scale=scale, seed=seed)
     if spec.policy is not None:
-        raise SpecError("a served device takes no policy of one's own")
+        raise SpecError("a served device does not take a policy of your own")
     directory = None
     if listen is None:
         directory = tempfile.mkdtemp(prefix="pumice-")

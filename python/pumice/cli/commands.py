@@ -82,7 +82,7 @@ COMMANDS: dict[str, Entry] = {
     "verify": Entry(
         "verify_command",
         "verify_command",
-        "Replay a command log into the chip's rules; status 1 if one is broken.",
+        "Replay a command log against the chip's rules; status 1 if one is broken.",
     ),
     "plugins": Entry("plugin_commands", "plugins_command", "Show what a shared object holds: its name and its keys."),
     "conform": Entry(

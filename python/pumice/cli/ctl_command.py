@@ -59,11 +59,11 @@ def ctl_command(
 ) -> None:
     """Ask a served device for its status or result, or give it an order: to lose its power, to go back, to end.
 
-    The answer is JSON on stdout: of `status` how far the device is, of `result` the result document so far, of `cut`
-    how long the device took to recover. A fault lets the next erase of a block fail. To age the device wears every
-    block by `pec` P/E cycles and writes `writes` user capacities at random; what it holds stays. A snapshot keeps the
-    device as it is; to restore it goes back there, and clients lose their connections; to forget lets go of it. A mark
-    is noted in the recording of the session (`--session`), for checks of `pumice crash`.
+    The answer is JSON on stdout. `status` tells how far the device is, `result` gives the result document so far,
+    `cut` takes the power and tells how long the recovery took. `fault` lets the next erase of a block fail. `age`
+    wears every block by `pec` P/E cycles and writes `writes` user capacities at random; the data stays. `snapshot`
+    keeps the device as it is, `restore` goes back there (clients lose their connections), `forget` drops it. `mark` is
+    noted in the recording of the session (`--session`), for checks of `pumice crash`.
     """
     reply = json.loads(_engine.ask_served(address, json.dumps(_request(question, operands or []))))
     if not reply["ok"]:

@@ -76,8 +76,8 @@ def torture_command(
 ) -> None:
     """Cut the power at every operation of firmware, with every leftover; status 1 if it then fails or loses something.
 
-    The firmware runs a session once; each cut begins at a state of the chip in it. Each kind of failure is printed with
-    the simplest case that shows it, as a line for --case.
+    The session runs once; each case begins from the chip as it was before one of its operations. Each kind of failure
+    is printed with the simplest case that shows it, as a line for --case.
     """
     opt.check_resume(out, resume=resume)
     if options.scale is not None:

@@ -19,7 +19,7 @@ def verify_command(
     *,
     as_json: opt.JsonOption = False,
 ) -> None:
-    """Replay a command log into the chip's rules; status 1 if one is broken."""
+    """Replay a command log against the chip's rules; status 1 if one is broken."""
     from pumice.results.command_log import verify_log  # loaded here: it needs numpy and Arrow, which start slowly
 
     verdict = verify_log(log)

@@ -81,10 +81,10 @@ def _warning(like: str, alike: list[str], results: list[tuple[str, Mapping[str, 
     own = [name for name, found in results if any(_NUMBER.sub("#", line) == like for line in _own_warnings(found))]
     names = list(dict.fromkeys(own))
     if len(own) == len(results) or WITHOUT_EFFECT in like:
-        who = f"all {len(names)} of them, " if len(alike) > 1 else ""
+        who = f"all {len(names)}: " if len(alike) > 1 else ""
     else:
         who = f"{names_of(names, [name for name, _ in results])}: "
-    return f"{who}{'here for the first: ' if len(alike) > 1 else ''}{alike[0]}"
+    return f"{who}{alike[0]}{' (numbers of the first)' if len(alike) > 1 else ''}"
 
 
 #: What parts one key of a variant's name from the next.

@@ -215,7 +215,7 @@ def scaled_tails(document: Document) -> str | None:
     if not parts or number(document, "host.read.latency_us.mean") is None:
         return None
     return (
-        f"scale {document['scale']:g} leaves {count(dies, 'die')}, and in the mean {', '.join(parts)} pages: a request"
+        f"scale {document['scale']:g} leaves {count(dies, 'die')}, and on average {', '.join(parts)} pages: a request"
         " waits for the last of its pages, and pages that share a die share its queue and its erases. So p99 and beyond"
         " are not those of the whole device; write amplification and wear are. Quote tails from a larger scale"
     )
@@ -308,7 +308,7 @@ def beyond_requirement(document: Document) -> str | None:
         return None
     return (
         f"blocks have {bits:.0f} raw bit errors per KiB after a year, and erase.rber_requirement allows {allowed:.0f}:"
-        ' nobody could rely on this device; erase.worn_blocks = "retired-by-errors" lets it end'
+        ' the device is past its end of life; erase.worn_blocks = "retired-by-errors" lets it end'
     )
 
 

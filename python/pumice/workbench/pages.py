@@ -131,7 +131,7 @@ class Workbench:
         (run,) = self._chosen(query, 1)
         if run.directory is None or not tail.has_logs(run.directory):
             names = f"{FILES['request_log']} and {FILES['command_log']}"
-            raise SpecError(f"{run.name}: has not both logs, {names}; run it with {_LOGS}")
+            raise SpecError(f"{run.name}: lacks the logs {names}; run it with {_LOGS}")
         return run, run.directory
 
 

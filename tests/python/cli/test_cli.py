@@ -444,7 +444,7 @@ def test_warnings_of_a_study() -> None:
 def test_warnings_that_differ_in_a_number_are_one_line_that_names_the_variants() -> None:
     """Six variants had six warnings, each with another number."""
     six = [(f"v{nth}", {"warnings": [f"saturated: {nth}.5 s behind", "small"]}) for nth in range(6)]
-    assert warnings_of_all(six) == ["all 6 of them, here for the first: saturated: 0.5 s behind", "small"]
+    assert warnings_of_all(six) == ["all 6: saturated: 0.5 s behind (numbers of the first)", "small"]
     assert warnings_of_all([*six[:2], ("well", {"warnings": []})]) == [
-        "v0; v1: here for the first: saturated: 0.5 s behind", "v0; v1: small",
+        "v0; v1: saturated: 0.5 s behind (numbers of the first)", "v0; v1: small",
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_a_trace_is_written_in_the_format_of_its_name(command: Command, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["x.txt"], "x.txt: the name says no format; end it in one of .msr, "),
+        (["x.txt"], "x.txt: the name does not say the format; end it in one of .msr, "),
         (["x"], "the name says no format"),
         (["x.gz"], "the name says no format"),
         (["-"], "give the format (--to)"),

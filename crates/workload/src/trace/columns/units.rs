@@ -277,7 +277,19 @@ const NAMES: [(Role, &[&str]); 7] = [
     ),
     (
         Role::Size,
-        &["size", "length", "len", "bytes", "nbytes", "sectors", "nsectors", "iosize", "reqsize", "requestsize"],
+        &[
+            "size",
+            "length",
+            "len",
+            "bytes",
+            "nbytes",
+            "sectors",
+            "nsectors",
+            "nsect",
+            "iosize",
+            "reqsize",
+            "requestsize",
+        ],
     ),
     (
         Role::Volume,
