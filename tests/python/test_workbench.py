@@ -142,7 +142,7 @@ def test_the_slowest_requests_are_the_slowest(folder: Path) -> None:
         ("/run?run=../../etc:0", 400, "no such run"),
         ("/run", 400, "choose at least 1 run"),
         ("/compare?run=merges:0", 400, "choose at least 2 runs"),
-        ("/tail?run=plain+%3Cb%3E:0", 400, "has not both logs"),
+        ("/tail?run=plain+%3Cb%3E:0", 400, "lacks the logs"),
         ("/request?run=merges:0&nth=99999999", 400, "the log has the requests 0 to"),
         ("/request?run=merges:0&nth=x", 400, "is not a number"),
     ],

@@ -35,8 +35,8 @@ def format_to_write(path: str | os.PathLike[str], given: str | None) -> str:
         found = _of_name(name)
         if found is None:
             raise SpecError(
-                f"{os.fsdecode(path)}: the name does not say the format; end it in one of .{', .'.join(known)}, and then in"
-                " .gz, .zst or .xz if it is to be compressed, or give the format (--to)"
+                f"{os.fsdecode(path)}: the name does not say the format; end it in one of .{', .'.join(known)}, and"
+                " then in .gz, .zst or .xz if it is to be compressed, or give the format (--to)"
             )
     else:
         found = given

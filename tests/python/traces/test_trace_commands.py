@@ -68,10 +68,10 @@ def test_a_trace_is_written_in_the_format_of_its_name(command: Command, tmp_path
     ("arguments", "part"),
     [
         (["x.txt"], "x.txt: the name does not say the format; end it in one of .msr, "),
-        (["x"], "the name says no format"),
-        (["x.gz"], "the name says no format"),
+        (["x"], "the name does not say the format"),
+        (["x.gz"], "the name does not say the format"),
         (["-"], "give the format (--to)"),
-        (["x.blkparse"], "the name says no format"),
+        (["x.blkparse"], "the name does not say the format"),
         (["x.spc", "--to", "spd"], "nearest: spc"),
         (["x.parquet.gz"], "parquet compresses its columns itself"),
     ],
