@@ -83,7 +83,7 @@ def test_keys_of_a_plug_in_may_be_set_before_it_is_given(rust_plugin: Path) -> N
         BASE.with_plugins(rust_plugin).with_(ftl={"page-log": {"reserv": 3}})
     with pytest.raises(pumice.SpecError, match="nearest valid key"):
         BASE.with_(ftl={"superblock": {"logicl": 3}})
-    with pytest.raises(pumice.SpecError, match="plugins: int is none"):
+    with pytest.raises(pumice.SpecError, match="plugins: int is not a list of paths"):
         BASE.with_plugins(3)  # type: ignore[arg-type]
 
 
