@@ -61,7 +61,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test power lint bench clients figures generated docs fuzz miri dist install clean \
+.PHONY: help build run test power lint bench clients recipes figures generated docs fuzz miri dist install clean \
     $(LIBRARIES:%=install-%) c-archive tests-built suite
 
 help: ## show this list
@@ -88,11 +88,15 @@ test: ## check the code, then run every test
 	@$(TESTED) -j2 build tests-built
 	@$(TESTED) suite
 
+# Examples are compiled by clippy alone.
+TESTS := --workspace --lib --bins --tests
+
 tests-built:
-	cargo test --workspace --no-run --quiet
+	cargo test $(TESTS) --no-run --quiet
 
 suite: lint
-	cargo test --workspace
+	cargo test $(TESTS)
+	cargo test --workspace --doc
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time); of one POWER_LAYER alone, if it is given
@@ -127,6 +131,9 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 
 clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, file systems, SQLite), as far as they are installed
 	$(BIN)/python tests/clients.py $(CLIENTS)
+
+recipes: ## follow the recipes of CONTRIBUTING.md for the engine on a copy of the sources, compile it once, and run the tests that they name
+	python3 tests/recipes.py
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive, a terminal
 	$(BIN)/python benches/recording.py docs/figures/terminal.svg

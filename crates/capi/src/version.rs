@@ -54,23 +54,3 @@ impl fmt::Display for InterfaceVersion {
         write!(f, "{}.{}", self.major, self.minor)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn t070_a_program_can_use_its_own_major_version_up_to_the_minor_one_that_is_there() {
-        let library = InterfaceVersion::new(2, 3);
-        for (major, minor, is_served) in [(2, 0, true), (2, 3, true), (2, 4, false), (1, 9, false), (3, 0, false)] {
-            let asked = InterfaceVersion::new(major, minor);
-            assert_eq!(InterfaceVersion::from_code(asked.code()), asked);
-            assert_eq!(library.check("pumice_x.h", asked).is_ok(), is_served, "{asked}");
-        }
-        let refusal = library.check("pumice_x.h", InterfaceVersion::new(1, 9)).expect_err("too old");
-        assert_eq!(
-            refusal.text(),
-            "pumice_x.h: version 1.9 was asked for; this library has 2.3, which serves 2.0 to 2.3"
-        );
-    }
-}

@@ -21,6 +21,7 @@ use pumice_capi::ftl::{
 use pumice_config::{Config, explain, schema, without_effect};
 use pumice_ftl::plugin::OwnLayer;
 use pumice_lab::conform::{Finding, Verdict, conform};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, Pb, UnitSet};
 use serde_json::Value;
 
 use folder::Folder;
@@ -547,5 +548,40 @@ fn t478_a_layer_speaks_of_its_map_of_streams_of_requests_and_of_moves() {
         assert!(streamed.is_multiple_of(2) && streamed.abs_diff(writes) < writes / 5, "{streamed} of {writes}");
         assert!(count("/plugin/counts/moved") > 5 && count("/plugin/counts/of_map") > 5, "{}", found["plugin"]);
         assert_eq!(count("/integrity/lost_pages"), 0);
+    }
+}
+
+#[test]
+fn t491_commands_come_back_from_c_as_they_went() {
+    let page = |block, page| PageAddress::new(BlockId(block), page);
+    let commands = [
+        FlashCommand::read(Cause::Host, page(3, 4), Lpn(9), 7),
+        FlashCommand::program(Cause::Host, page(3, 5), Lpn(8), 255, 0),
+        FlashCommand::copy(page(1, 2), page(3, 6), Lpn(7), 0),
+        FlashCommand::erase(BlockId(1)),
+        FlashCommand::partial_erase(BlockId(2), Pb(5)),
+        FlashCommand::sub_block_erase(BlockId(2), UnitSet(0b1010)),
+        FlashCommand::look(page(4, 5), Lpn(3)),
+        FlashCommand::read(Cause::Map, page(3, 4), Lpn(9), 7),
+        FlashCommand::moved(page(1, 2), page(3, 6), Lpn(7), 9, 0),
+    ];
+    for command in commands {
+        // SAFETY: a command of the engine is one of C as well, padding aside, which nobody reads.
+        let plain = unsafe { &*std::ptr::from_ref(&command).cast::<CCommand>() };
+        assert_eq!(plain.command(), Some(command));
+        assert_eq!(
+            (plain.block, plain.page, plain.operand),
+            (command.target.block.0, command.target.page, command.operand())
+        );
+    }
+    for op in [7, 8, 255] {
+        let command = CCommand { op, ..CCommand::default() };
+        assert_eq!(command.command(), None);
+        assert!(command.refusal().contains(&format!("op {op}, which")));
+    }
+    for cause in [3, 4, 5, 9, 255] {
+        let read = CCommand { cause, ..CCommand::default() };
+        assert_eq!(read.command(), None);
+        assert!(read.refusal().contains(&format!("op 0 and cause {cause}; allowed: cause 0, 1, 2")));
     }
 }

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
+use pumice_capi::InterfaceVersion;
 use pumice_capi::chip::{BYTE_PROGRAMS, CChipCounts, CChipInfo, CHIP_VERSION, ChipOptions, ChipStatus};
 use pumice_capi::device::{
     CDeviceCompletion, CDeviceInfo, CDeviceOptions, CDeviceRequest, DEVICE_VERSION, DeviceStatus,
@@ -283,4 +284,16 @@ fn compare(of: &str, expected: &BTreeMap<String, u64>) {
     let compared = names.into_iter().filter(|name| name.starts_with(&prefix));
     let compared: BTreeSet<String> = compared.chain(["H", "OPTIONS"].map(|name| format!("{prefix}{name}"))).collect();
     assert_eq!(in_header, compared, "every number of the header is compared");
+}
+
+#[test]
+fn t070_a_program_can_use_its_own_major_version_up_to_the_minor_one_that_is_there() {
+    let library = InterfaceVersion::new(2, 3);
+    for (major, minor, is_served) in [(2, 0, true), (2, 3, true), (2, 4, false), (1, 9, false), (3, 0, false)] {
+        let asked = InterfaceVersion::new(major, minor);
+        assert_eq!(InterfaceVersion::from_code(asked.code()), asked);
+        assert_eq!(library.check("pumice_x.h", asked).is_ok(), is_served, "{asked}");
+    }
+    let refusal = library.check("pumice_x.h", InterfaceVersion::new(1, 9)).expect_err("too old");
+    assert_eq!(refusal.text(), "pumice_x.h: version 1.9 was asked for; this library has 2.3, which serves 2.0 to 2.3");
 }

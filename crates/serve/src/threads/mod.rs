@@ -1,5 +1,5 @@
-//! The threads of a server: one owns the device, one takes connections, two serve each connection, one answers the
-//! control socket.
+//! The threads of a server: one takes connections, one serves each of them, one answers the control socket; by the wall's
+//! clock there are more (`server`).
 
 pub(crate) mod address;
 pub(crate) mod clock;
