@@ -280,7 +280,7 @@ fn a016_no_part_of_a_device_is_busy_for_longer_than_there_was_time() {
 /// The guard of last copies, of devices whose spec says that their workload trims nothing, took the trims of a caller for
 /// losses: an erase of what was trimmed ended the device.
 #[test]
-fn t994_a_caller_may_trim_whatever_the_workload_of_its_spec_does() {
+fn t941_a_caller_may_trim_whatever_the_workload_of_its_spec_does() {
     let sets = [
         ("ftl.kind", "page"),
         ("ftl.recovery", "scan"),
