@@ -184,7 +184,7 @@ impl<T: ColumnEntry> DerefMut for PageColumn<T> {
 
 impl<T: ColumnEntry> Clone for PageColumn<T> {
     fn clone(&self) -> PageColumn<T> {
-        // Memory for large pages is seldom at hand: to be laid into them at once takes thrice as long.
+        // A virtual machine may get memory for large pages only now: to be laid into them at once took thrice as long on one.
         PageColumn::made(self.len(), self.in_large_pages, |memory| {
             lay(self, memory);
             memory.ask_for_large_pages();
