@@ -81,6 +81,8 @@ TESTED := $(MAKE) --no-print-directory $(if $(wildcard $(VENV)/.built),,QUICK=1)
 ifdef QUICK
 export CARGO_PROFILE_RELEASE_LTO           := off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 16
+# What is kept for the next build takes time in this one.
+export CARGO_INCREMENTAL                   := 0
 endif
 
 test: ## check the code, then run every test
@@ -88,8 +90,8 @@ test: ## check the code, then run every test
 	@$(TESTED) -j2 build tests-built
 	@$(TESTED) suite
 
-# Examples are compiled by clippy alone.
-TESTS := --workspace --lib --bins --tests
+# Examples are compiled by clippy alone. `--lib` would build libraries without tests of their own too.
+TESTS := --workspace --tests
 
 tests-built:
 	cargo test $(TESTS) --no-run --quiet

@@ -327,8 +327,9 @@ def test_the_page_can_be_followed_as_it_is_printed(plugins_target: Path, tmp_pat
     page = (REPOSITORY / "docs" / "OWN-FTL.md").read_text("utf-8")
     folder = tmp_path / "own-ftl"
     folder.mkdir()
-    # What the crate depends on is compiled once for all tests.
+    # What the crate depends on is compiled once for all tests, in the versions of the example.
     (folder / "target").symlink_to(plugins_target)
+    shutil.copy(REPOSITORY / "examples" / "own-ftl-rust" / "Cargo.lock", folder)
     said, followed, place = "", 0, tmp_path
     for kind, name, text in FENCE.findall(page):
         if name:

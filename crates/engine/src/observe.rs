@@ -143,7 +143,7 @@ impl Observer for () {
 }
 
 /// An observer that is lent to a run. Every event is handed on, so this list has every method of [`Observer`].
-impl<O: Observer> Observer for &mut O {
+impl<O: Observer + ?Sized> Observer for &mut O {
     fn begin(&mut self, beginning: &Beginning) {
         O::begin(self, beginning);
     }

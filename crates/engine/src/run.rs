@@ -90,7 +90,7 @@ pub(crate) trait Meeting {
 }
 
 /// The loop's own state.
-pub(crate) struct Run<'a, 'p, O: Observer> {
+pub(crate) struct Run<'a, 'p, O: Observer + ?Sized> {
     config: &'a Config,
     /// The device with its host.
     pub session: Session<&'a mut O>,
@@ -112,7 +112,7 @@ pub fn run(config: &Config, scale: f64, progress: &mut dyn FnMut(&Progress) -> b
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_observed<O: Observer>(
+pub fn run_observed<O: Observer + ?Sized>(
     config: &Config,
     scale: f64,
     observer: &mut O,
@@ -122,14 +122,14 @@ pub fn run_observed<O: Observer>(
 }
 
 /// A run that has ended, before its document is made. Who needs a few counts of it takes them from its session.
-pub struct EndedRun<'a, O: Observer> {
+pub struct EndedRun<'a, O: Observer + ?Sized> {
     /// The device with its host.
     pub session: Session<&'a mut O>,
     check: Check,
     origin: Origin,
 }
 
-impl<O: Observer> EndedRun<'_, O> {
+impl<O: Observer + ?Sized> EndedRun<'_, O> {
     /// What it has found wrong, as an integrity run.
     pub fn integrity_error(&self) -> Option<String> {
         let Ssd { host, controller, power, .. } = &self.session.ssd;
@@ -149,7 +149,7 @@ impl<O: Observer> EndedRun<'_, O> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_to_end<'a, O: Observer>(
+pub fn run_to_end<'a, O: Observer + ?Sized>(
     config: &'a Config,
     scale: f64,
     observer: &'a mut O,
@@ -198,7 +198,7 @@ fn takes_all(config: &Config) -> bool {
     config.run.until.is_none() && config.ftl.shared.recovery == Recovery::Off
 }
 
-impl<'a, 'p, O: Observer> Run<'a, 'p, O> {
+impl<'a, 'p, O: Observer + ?Sized> Run<'a, 'p, O> {
     /// A run before its first request.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ fn compared(mut document: Value) -> Value {
 /// the run ends well.
 fn fed(sets: &[(&str, &str)], chunks: &mut RandomStream) -> Value {
     let config = Config::resolve(&source(sets)).expect("a spec");
-    let capacity = Session::new(&config, 1.0, ()).expect("a device").capacity();
+    let nobody: &mut dyn Observer = &mut ();
+    let capacity = Session::new(&config, 1.0, nobody).expect("a device").capacity();
     fed_with(sets, &requests(&config, capacity), chunks).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
 }
 
@@ -258,7 +259,12 @@ impl Observer for Log {
 }
 
 /// Gives a session these requests; its time passes in steps that `chunks` draws.
-fn feed(config: &Config, requests: &[HostRequest], chunks: &mut RandomStream, log: &mut Log) -> Result<(), SimError> {
+fn feed(
+    config: &Config,
+    requests: &[HostRequest],
+    chunks: &mut RandomStream,
+    log: &mut dyn Observer,
+) -> Result<(), SimError> {
     let mut session = Session::new(config, 1.0, log)?;
     if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {}
@@ -284,7 +290,9 @@ fn feed(config: &Config, requests: &[HostRequest], chunks: &mut RandomStream, lo
 /// one: what ends a run in an error ends the others in the same.
 fn compare(told: &[(&str, &str)], config: &Config, chunks: &mut RandomStream) -> Option<Value> {
     let (mut log, mut found) = (Log::default(), Log::default());
-    let ran = run_observed(config, 1.0, &mut log, &mut |_| true).map(|outcome| outcome.document);
+    // One kind for all observers: the engine is compiled once for them.
+    let seen: &mut dyn Observer = &mut log;
+    let ran = run_observed(config, 1.0, seen, &mut |_| true).map(|outcome| outcome.document);
     let fed = feed(config, &log.taken, chunks, &mut found);
     assert!(log == found, "{told:?}");
     let document = fed_with(told, &log.taken, chunks);

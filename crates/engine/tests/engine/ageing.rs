@@ -1,10 +1,10 @@
 //! 706 to 709: a device is aged by writes of one page, or by what its workload writes.
 
 use pumice_engine::observe::Observer;
-use pumice_engine::{run, run_observed};
+use pumice_engine::run;
 use pumice_types::{FlashCommand, FlashOp, Time};
 
-use crate::support::{document, number, spec};
+use crate::support::{document, number, run_seen_by, spec};
 
 /// Requests of 32 pages, to planes that their pages name.
 const STATIC: &[(&str, &str)] = &[
@@ -60,7 +60,7 @@ impl Observer for Programmed {
 fn t707_a_generator_ages_by_requests_that_come_behind_those_of_the_run() {
     let all = |sets: &[(&str, &str)]| {
         let mut seen = Programmed::default();
-        run_observed(&spec(&[STATIC, UNIFORM, sets].concat()), 1.0, &mut seen, &mut |_| true).expect("it runs");
+        run_seen_by(&spec(&[STATIC, UNIFORM, sets].concat()), &mut seen).expect("it runs");
         seen.0
     };
     let long = all(&[("workload.requests", "700")]);

@@ -3,7 +3,7 @@
 
 use pumice_config::Config;
 use pumice_engine::observe::Observer;
-use pumice_engine::{SimError, run, run_observed};
+use pumice_engine::{SimError, run};
 use pumice_nand::NandArray;
 use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, Time};
 use pumice_workload::RandomStream;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::power::{Sets, as_command, number_in};
 use crate::power_layers::combinations;
-use crate::support::{source, spec};
+use crate::support::{run_seen_by, source, spec};
 use crate::timeline::{drawn_of, slices};
 use crate::zone_requests::ZONES;
 
@@ -280,7 +280,7 @@ fn t947_a_start_that_is_cut_counts_what_it_has_done() {
     for layer in combinations() {
         let sets = [&layer.device(&[])[..], &[("power.cut_at_s", &cuts), ("workload.requests", "300")]].concat();
         let mut seen = Starts::default();
-        let document = run_observed(&spec(&sets), 1.0, &mut seen, &mut |_| true).expect("it runs").document;
+        let document = run_seen_by(&spec(&sets), &mut seen).expect("it runs").document;
         let of = |path: &str| or_zero(&document, path) as u64;
         let counted = [of("power.recovery_programs"), of("power.recovery_erases")];
         assert_eq!(counted, [seen.programs, seen.erases], "{}", as_command(&sets));

@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use pumice_commandlog::verify;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::{run_logged, run_observed};
+use pumice_engine::run_logged;
 use pumice_nand::NandArray;
 use pumice_types::{FlashCommand, FlashOp, MultiPlane, PageAddress, PlaneReads, Time, UnitSource};
 use serde_json::Value;
 
 use crate::contract::Bytes;
 use crate::random_devices::{host_settings, unit_settings};
-use crate::support::{TraceFile, accepts, document, number, spec};
+use crate::support::{TraceFile, accepts, document, number, run_seen_by, spec};
 
 /// A device whose page is four units, in blocks of a sixteenth of the pages.
 const UNITS: &[(&str, &str)] = &[
@@ -365,7 +365,7 @@ fn t713_units_are_moved_after_their_page_was_read() {
     for multi_plane in ["off", "neighbours", "queue"] {
         let mut seen = Moves::default();
         let sets = [ONE_DIE, &busy, &[("timing.multi_plane", multi_plane)]].concat();
-        run_observed(&spec(&sets), 1.0, &mut seen, &mut |_| true).expect("the run ends well");
+        run_seen_by(&spec(&sets), &mut seen).expect("the run ends well");
         assert!(seen.moved > 2_000, "{multi_plane}: {}", seen.moved);
     }
 }

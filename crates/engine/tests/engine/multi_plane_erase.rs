@@ -2,7 +2,6 @@
 //! which erases the page-level FTL brings together.
 
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
 use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
 use pumice_engine::{Built, build};
 use pumice_ftl::Plan;
@@ -10,7 +9,7 @@ use pumice_types::erase::{StepKind, total_time};
 use pumice_types::suspension::{ErasePiece, SuspensionRule};
 use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, PlaneReads, Time};
 
-use crate::support::{document, number, spec};
+use crate::support::{document, number, run_seen_by, spec};
 
 const SUSPEND: Time = Time(7_000);
 const RESUME: Time = Time(11_000);
@@ -177,7 +176,7 @@ fn t692_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rul
     for mode in ["preemptible", "background"] {
         let mut log = Log::default();
         let spec = spec(&load("neighbours", mode, "3"));
-        run_observed(&spec, 1.0, &mut log, &mut |_| true).expect("the run ends well");
+        run_seen_by(&spec, &mut log).expect("the run ends well");
         let erases: Vec<_> = log.0.iter().filter(|command| command.2.op == FlashOp::Erase).collect();
         let together = erases.windows(2).filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)).count();
         println!("{mode}: {} erases, {together} behind another one at the same time", erases.len());

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 
 use pumice_engine::observe::Observer;
 use pumice_engine::scheduler::{NOBODY, PHASES, Phase, Policy, Scheduler, Submission};
-use pumice_engine::{SimError, build, run_observed};
+use pumice_engine::{SimError, build};
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Lpn, MultiPlane, PageAddress, PlaneReads, SearchExpectation,
     Time,
 };
 
-use crate::support::{document, number, spec};
+use crate::support::{document, number, run_seen_by, spec};
 
 const BLOCKS: u32 = 64;
 const PAGES: u32 = 64;
@@ -457,7 +457,7 @@ fn t948_reads_of_a_die_that_collects_ride_on_its_copies() {
         let run = |multi_plane| {
             let own = [("timing.multi_plane", multi_plane), ("host.read_priority", priority)];
             let mut log = Log::default();
-            let outcome = run_observed(&spec(&[&COLLECTS[..], &reads, &own].concat()), 1.0, &mut log, &mut |_| true);
+            let outcome = run_seen_by(&spec(&[&COLLECTS[..], &reads, &own].concat()), &mut log);
             (outcome.expect("it runs").document, log)
         };
         let ((off, _), (queue, log)) = (run("off"), run("queue"));

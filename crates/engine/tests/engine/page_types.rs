@@ -1,12 +1,11 @@
 //! 71x, 72x: pages of one cell differ in time. Times worked out by hand, and recounted from the commands of runs.
 
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
 use pumice_ftl::erase::flash_timing;
 use pumice_types::{FlashCommand, FlashOp, Time};
 use serde_json::Value;
 
-use crate::support::{TraceFile, accepts, document, number, spec};
+use crate::support::{TraceFile, accepts, document, number, run_seen_by, spec};
 
 /// A page-level FTL on one plane of three-bit cells.
 const TLC: &[(&str, &str)] = &[
@@ -113,7 +112,7 @@ fn recount((order, types): (&'static str, &[usize]), (copyback, multi_plane): Co
         ("workload.read_fraction", if copyback == "true" { "0.3" } else { "0.0" }),
     ];
     let (mut seen, sets) = (Groups::default(), [TLC, BUSY, &more].concat());
-    let outcome = run_observed(&spec(&sets), 1.0, &mut seen, &mut |_| true).expect("the run ends well");
+    let outcome = run_seen_by(&spec(&sets), &mut seen).expect("the run ends well");
     let type_of = |page: u16| match order {
         "one-shot" => usize::from(page % 3),
         // A block of 64 pages is 22 word lines; where it ends nothing is checked.

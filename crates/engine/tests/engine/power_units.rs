@@ -4,13 +4,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use pumice_engine::observe::{Beginning, Observer};
-use pumice_engine::run_observed;
 use pumice_nand::NandArray;
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, RecoveryFault, Time, UnitSource};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, cut_often};
-use crate::support::spec;
+use crate::support::{run_seen_by, spec};
 
 /// Four units a page, which come singly and in odd numbers, and are flushed often.
 const IN_UNITS: &[(&str, &str)] = &[
@@ -221,7 +220,7 @@ fn t879_no_erase_leaves_flash_with_older_data_than_it_had() {
     let mut replaced = 0;
     for device in WAYS.iter().map(|way| device(&[IN_UNITS, way, &busy].concat())) {
         let mut held = Held::default();
-        run_observed(&spec(&device), 1.0, &mut held, &mut |_| true).expect("the run ends well");
+        run_seen_by(&spec(&device), &mut held).expect("the run ends well");
         replaced += held.replaced;
     }
     assert!(replaced > 5_000, "{replaced}");

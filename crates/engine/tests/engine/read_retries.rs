@@ -5,11 +5,10 @@
 use pumice_config::Config;
 use pumice_engine::chip::erase::{EraseConfig, Lifetime};
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
 use pumice_types::{EraseScheme, FlashCommand, FlashOp, Time};
 use serde_json::Value;
 
-use crate::support::{TraceFile, document, number, source, spec};
+use crate::support::{TraceFile, document, number, run_seen_by, source, spec};
 
 const TRANSFER: f64 = 10.56;
 const READ: f64 = 70.0 + TRANSFER;
@@ -170,7 +169,7 @@ impl Observer for Reads {
 
 fn observed(sets: &[(&str, &str)]) -> (Value, Reads) {
     let mut reads = Reads::default();
-    let found = run_observed(&spec(sets), 1.0, &mut reads, &mut |_| true).expect("the run ends well");
+    let found = run_seen_by(&spec(sets), &mut reads).expect("the run ends well");
     (found.document, reads)
 }
 

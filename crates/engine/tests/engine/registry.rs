@@ -4,7 +4,7 @@
 use pumice_commandlog::LogRecord;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::{build, run, run_observed};
+use pumice_engine::{build, run};
 use pumice_ftl::{FtlKind, GcPolicy, MergeMethod, Plan};
 use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Lpn, Time};
 use serde_json::Value;
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::contract::{check_clock_changes_no_count, check_counts, run_with};
 use crate::golden::{Fields, assert_golden, fields};
+use crate::support::run_seen_by;
 
 /// Settings of one run, under a name.
 pub type Case = (String, Vec<(String, String)>);
@@ -86,7 +87,7 @@ fn golden_fields((name, sets): &Case) -> Fields {
     let source = SpecSource { preset: Some("tiny".into()), sets: sets.clone(), ..SpecSource::default() };
     let config = Config::resolve(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut order = Order::default();
-    let outcome = run_observed(&config, 1.0, &mut order, &mut |_| true);
+    let outcome = run_seen_by(&config, &mut order);
     let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(number_of_erases(&outcome.document) > 10, "{name}: collects too little to be worth comparing");
     let commands: String = order.0.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();

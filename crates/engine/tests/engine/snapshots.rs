@@ -8,7 +8,7 @@ use pumice_config::aged::{AgedIdentity, SharedAgedDevices, values_before_request
 use pumice_config::{Config, SpecSource, table};
 use pumice_engine::observe::Observer;
 use pumice_engine::snapshot::{DeviceOrigin, DiskPlace, Memory, Places, SealKey, Shelf};
-use pumice_engine::{age, run, run_observed};
+use pumice_engine::{age, run};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
 use pumice_types::{Choice, FlashCommand, Time};
@@ -17,6 +17,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::registry::{Case, LOAD, case, cases};
+use crate::support::run_seen_by;
 
 /// The key of whoever runs these tests.
 const KEY: &[u8] = b"a key of the tests";
@@ -434,7 +435,7 @@ fn t939_whoever_watches_a_run_sees_its_device_being_aged() {
     on_shelf(&one(), places());
     let commands = |config: &Config| {
         let mut counted = Counted::default();
-        run_observed(config, 1.0, &mut counted, &mut |_| true).expect("it runs");
+        run_seen_by(config, &mut counted).expect("it runs");
         counted.0
     };
     let shelf = SharedAgedDevices(Arc::new(Shelf::new("this build".into(), places())));

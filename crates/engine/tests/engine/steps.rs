@@ -2,10 +2,10 @@
 
 use pumice_config::Config;
 use pumice_engine::observe::{Observer, RequestRecord};
-use pumice_engine::{Session, open_workload, run_observed};
+use pumice_engine::{Session, open_workload};
 use pumice_types::{FlashCommand, Time};
 
-use crate::support::spec;
+use crate::support::{run_seen_by, spec};
 
 /// Everything that an observer is told with a time.
 #[derive(Default, PartialEq, Eq)]
@@ -32,7 +32,8 @@ impl Observer for Log {
 /// The log of a run in which time is passed on from one event to the next.
 fn instant_by_instant(config: &Config) -> Log {
     let mut log = Log::default();
-    let mut session = Session::new(config, 1.0, &mut log).expect("a device");
+    let seen: &mut dyn Observer = &mut log;
+    let mut session = Session::new(config, 1.0, seen).expect("a device");
     let mut workload = open_workload(config, 1.0, session.capacity()).expect("a workload");
     while let Some(request) = workload.next_request().expect("a request") {
         pass(&mut session, request.arrival);
@@ -43,8 +44,8 @@ fn instant_by_instant(config: &Config) -> Log {
     log
 }
 
-fn pass(session: &mut Session<&mut Log>, until: Time) {
-    let next = |session: &Session<&mut Log>| session.ssd.next_event().map_or(until, |next| next.min(until));
+fn pass(session: &mut Session<&mut dyn Observer>, until: Time) {
+    let next = |session: &Session<&mut dyn Observer>| session.ssd.next_event().map_or(until, |next| next.min(until));
     while session.run_until(next(session)).expect("no rule is broken") {}
 }
 
@@ -70,7 +71,7 @@ fn t696_events_handled_in_one_go_are_those_handled_instant_by_instant() {
     for sets in devices {
         let config = spec(&sets.concat());
         let mut log = Log::default();
-        run_observed(&config, 1.0, &mut log, &mut |_| true).expect("the run ends well");
+        run_seen_by(&config, &mut log).expect("the run ends well");
         assert!(log.commands.len() > 20_000 && log.requests.len() == 20_000, "{sets:?}");
         assert!(log == instant_by_instant(&config), "{sets:?}");
     }

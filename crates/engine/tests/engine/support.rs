@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::{run, run_observed};
+use pumice_engine::{Outcome, SimError, run, run_observed};
 use pumice_types::{FlashCommand, Time};
 use serde_json::Value;
 
@@ -33,6 +33,14 @@ pub fn document(sets: &[(&str, &str)]) -> Value {
     let outcome = run(&spec(sets), 1.0, &mut |_| true).expect("the run ends well");
     assert_eq!(outcome.integrity_error, None);
     outcome.document
+}
+
+/// Runs a spec and shows an observer what happens. One kind for all observers: the engine is compiled once for them.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_seen_by(config: &Config, observer: &mut dyn Observer) -> Result<Outcome, SimError> {
+    run_observed(config, 1.0, observer, &mut |_| true)
 }
 
 /// Keeps every command.
@@ -90,7 +98,7 @@ impl TraceFile {
     #[track_caller]
     pub fn commands(&self, sets: &[(&str, &str)]) -> Vec<FlashCommand> {
         let mut seen = Commands::default();
-        run_observed(&spec(&self.settings(sets)), 1.0, &mut seen, &mut |_| true).expect("the run ends well");
+        run_seen_by(&spec(&self.settings(sets)), &mut seen).expect("the run ends well");
         seen.0
     }
 

@@ -3,12 +3,11 @@
 use proptest::prelude::*;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
 use pumice_types::{Cause, FlashCommand, FlashOp, PageAddress, Time};
 
 use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
 use crate::random_devices::{host_settings, page_settings};
-use crate::support::{document, number, source};
+use crate::support::{document, number, run_seen_by, source};
 
 type Sets = Vec<(String, String)>;
 
@@ -187,7 +186,7 @@ fn commands(sets: &[(&str, &str)]) -> Vec<(Time, Time, FlashCommand)> {
     let SpecSource { sets, .. } = source(&[BUSY, sets].concat());
     let spec = Config::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() });
     let mut commands = Commands::default();
-    run_observed(&spec.expect("a valid spec"), 1.0, &mut commands, &mut |_| true).expect("it runs");
+    run_seen_by(&spec.expect("a valid spec"), &mut commands).expect("it runs");
     commands.0
 }
 

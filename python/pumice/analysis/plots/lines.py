@@ -146,7 +146,9 @@ def _set_scale(axes: Axes, scale: Scale) -> None:
         axes.set_yscale("log")
         log_ticks(axes)
     elif scale.from_zero:
-        axes.set_ylim(0, max(axes.get_ylim()[1], 1.03 * axes.dataLim.ymax))  # no dot at the top is cut
+        # No dot at the top is cut. Without any, the highest value is infinite.
+        top = 1.03 * axes.dataLim.ymax
+        axes.set_ylim(0, max(axes.get_ylim()[1], top if math.isfinite(top) else 0.0))
     if scale.ticks is not None:
         axes.set_xticks(list(scale.ticks))
         axes.xaxis.set_minor_locator(NullLocator())
