@@ -125,8 +125,8 @@ fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_S
 	cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1 && \
 	cargo test -p pumice-serve --test serve --test hostile_files -- --nocapture s20
 
-miri: ## look for accesses of memory that Rust does not allow, in calls of the chip and in tables of plug-ins; needs a nightly toolchain with miri
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pumice-capi --test fuzz -- t073 t074 t076
+miri: ## look for accesses of memory that Rust does not allow, in calls of the chip, in calls of a device from two threads and in tables of plug-ins; needs a nightly toolchain with miri
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pumice-capi --test fuzz -- t073 t074 t076 t080
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench
