@@ -16,8 +16,7 @@ use crate::metrics::PowerFigures;
 use crate::observe::Observer;
 use crate::power::PowerCuts;
 use crate::results::BusyTimes;
-use crate::scheduler::PageDone;
-use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
+use crate::scheduler::{NOBODY, PageDone, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
 pub struct Ssd<O: Observer> {

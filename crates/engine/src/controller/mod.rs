@@ -165,10 +165,10 @@ impl Controller {
         self.rules.gathers
     }
 
-    /// Whether the controller may want to be reminded of something: of pages in which units gather, of look-ups.
+    /// Whether the controller may want to be reminded of pages in which units gather, or wants to be of look-ups.
     #[inline]
     pub fn wants_reminders(&self) -> bool {
-        self.rules.gathers || self.rules.loads_map
+        self.rules.gathers || !self.looking_up.is_empty()
     }
 
     /// Tells a layer that hears of requests of one whose pages come next; `pages` are all of its pages.

@@ -277,7 +277,8 @@ unsafe fn give(plan: &mut Plan, c_plan: *mut CPlan, status: c_int) -> Result<c_i
         None if commands == 0 => LAST,
         None => AT_ONCE,
     };
-    c_plan.look_up_ns = plan.look_up.0.min(u32::MAX.into()) as u32;
+    let is_too_long = |_| format!("planned a look-up of {} ns; allowed: up to {}", plan.look_up.0, u32::MAX);
+    c_plan.look_up_ns = u32::try_from(plan.look_up.0).map_err(is_too_long)?;
     Ok(status)
 }
 

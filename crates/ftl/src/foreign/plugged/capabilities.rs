@@ -22,10 +22,7 @@ impl MapLoads for Plugged {
     fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(map) = self.layer.map_loads() else { return Ok(()) };
         self.own.during(|| map.load_map(lpn, kind, plan)).map_err(|error| self.own.fault(error))?;
-        let look_up = std::mem::take(&mut plan.look_up);
-        self.take(plan)?;
-        plan.look_up = look_up;
-        Ok(())
+        self.take_commands(plan)
     }
 }
 

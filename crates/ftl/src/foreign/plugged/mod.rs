@@ -256,9 +256,18 @@ impl Plugged {
         Ok(())
     }
 
-    /// Checks and counts the commands of a plan. None of them has been executed.
+    /// Checks and counts what a call has planned that is no look-up.
     #[inline]
     fn take(&mut self, plan: &Plan) -> Result<(), FtlError> {
+        if plan.look_up > Time::ZERO {
+            return Err(self.own.fault("planned the time of a look-up in another call"));
+        }
+        self.take_commands(plan)
+    }
+
+    /// Checks and counts the commands of a plan. None of them has been executed.
+    #[inline]
+    fn take_commands(&mut self, plan: &Plan) -> Result<(), FtlError> {
         let mut collects = false;
         for (at, command) in plan.commands.iter().enumerate() {
             let wrong = self.wrong(command);
@@ -269,9 +278,6 @@ impl Plugged {
             }
             collects |= command.cause == Cause::Gc;
             self.count(command);
-        }
-        if plan.look_up > Time::ZERO {
-            return Err(self.own.fault("planned the time of a look-up in another call"));
         }
         self.counters.trigger_free_blocks += u64::from(collects);
         if plan.commands.len() > PLAN_COMMANDS_MAX {

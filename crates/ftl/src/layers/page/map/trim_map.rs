@@ -3,8 +3,8 @@
 //! Nothing in a spare area says that a page was trimmed: an older copy would come back. So the trims are written down,
 //! as pages of the layer's own. A *trim page* holds one bit for each of many logical pages: set if the page is trimmed.
 //! Trim pages lie among the data, have logical pages of their own, are copied by collection like any page, and their
-//! newest copies count. A copy of a logical page is void if its bit is set in a trim page whose write number is larger than its own.
-//! A page that is written again has a larger number, so no trim page needs to be written for that.
+//! newest copies count. A copy of a logical page is void if its bit is set in a trim page whose write number is larger
+//! than its own. A page that is written again has a larger number, so no trim page needs to be written for that.
 //!
 //! Two rules make it safe, whatever a cut leaves:
 //!
