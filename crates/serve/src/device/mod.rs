@@ -15,8 +15,6 @@ mod snapshots;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use pumice_config::{Check, Config};
 use pumice_engine::{Origin, Outcome, Session, SimError};
 use pumice_types::{HostRequest, RequestKind, Time};
@@ -51,7 +49,7 @@ pub struct Kept {
 
 /// The simulated device. `T` names who waits for an operation.
 pub struct Device<T> {
-    config: Arc<Config>,
+    config: Config,
     session: DeviceSession,
     page_bytes: u64,
     capacity: u64,
@@ -96,7 +94,7 @@ impl<T> Device<T> {
         let (cuts_s, failure) = (Vec::new(), None);
         let snapshots = DeviceSnapshots::default();
         let mut device = Device {
-            config: Arc::new(config.clone()),
+            config: config.clone(),
             session,
             page_bytes,
             capacity,
@@ -314,7 +312,7 @@ impl<T> Device<T> {
         let mut outcome = self.session.outcome(origin)?;
         if !self.cuts_s.is_empty() {
             // As a spec says it that replays the record.
-            let mut config = Config::clone(&self.config);
+            let mut config = self.config.clone();
             config.power.cut_at_s.clone_from(&self.cuts_s);
             outcome.document["config"] = config.result_keys();
             outcome.document["config_sha256"] = json!(config.digest());
