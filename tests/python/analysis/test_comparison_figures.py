@@ -8,8 +8,8 @@ import pytest
 
 import pumice
 from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS, draw
-from pumice.analysis.plots.bars import _DARK
-from pumice.analysis.plots.style import COLOURS, GREY
+from pumice.analysis.plots.bars import _DARK, Bars, grouped_bars
+from pumice.analysis.plots.style import COLOURS, GREY, Frame
 from pumice.results.comparison import Variant
 
 
@@ -49,3 +49,10 @@ def test_white_letters_stand_on_the_darkest_colours() -> None:
     assert others
     assert min(map(contrast_with_white, _DARK)) > max(map(contrast_with_white, others))
     assert min(map(contrast_with_white, _DARK)) > 3.0, "WCAG 2.2, 1.4.3, large letters"
+
+
+def test_every_range_with_a_length_is_a_line_on_its_bar(tmp_path: Path) -> None:
+    ranges = {"x": [(0.5, 1.5), None, (2.5, 3.5)], "y": [(1.0, 3.0), (2.0, 4.0), (4.0, 4.0)]}
+    bars = Bars(["a", "b", "c"], {"x": [1.0, 2.0, 3.0], "y": [2.0, 3.0, 4.0]}, ranges=ranges)
+    grouped_bars(Frame("title", "value"), bars, tmp_path / "bars")
+    assert (tmp_path / "bars.svg").read_text().count('id="LineCollection_') == 4
