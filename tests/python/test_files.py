@@ -128,6 +128,16 @@ def test_a_link_keeps_leading_to_its_file(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["target"]
 
 
+def test_a_link_is_not_followed_to_what_it_calls_abandoned(tmp_path: Path) -> None:
+    """Only what this tool wrote is removed: a link of that name is somebody's, and so is what it leads to."""
+    link = tmp_path / f"{files._HIDDEN}x{files._PARTIAL}"
+    (tmp_path / "kept").write_text("x")
+    link.symlink_to(tmp_path / "kept")
+    files.remove_abandoned(tmp_path)
+    assert link.is_symlink()
+    assert (tmp_path / "kept").read_text() == "x"
+
+
 def test_a_device_stays_a_device(tmp_path: Path) -> None:
     """`/dev/full` became a regular file."""
     link = tmp_path / "full"

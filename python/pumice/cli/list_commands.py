@@ -192,6 +192,4 @@ def _fact(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return ", ".join(_fact(item) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={_fact(item)}" for key, item in value.items())
     return str(value)

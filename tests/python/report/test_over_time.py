@@ -32,6 +32,12 @@ def test_a_request_is_in_the_window_of_its_completion(tmp_path: Path) -> None:
     assert (last.write_mean_us, last.write_max_us) == (2.0 * WINDOWS_MAX - 1, 2.0 * WINDOWS_MAX)
 
 
+def test_a_window_in_which_nothing_ends_is_left_out(tmp_path: Path) -> None:
+    columns = {"done_ns": [0, 1, 1_000], "kind": ["write"] * 3, "latency_us": [1.0, 3.0, 5.0]}
+    pq.write_table(pa.table(columns), tmp_path / FILES["request_log"])
+    assert [(window.requests, window.write_mean_us) for window in windows({}, tmp_path)] == [(2, 2.0), (1, 5.0)]
+
+
 def test_windows_of_a_series_are_joined_until_they_are_few_enough() -> None:
     def entry(nth: int) -> dict[str, float | None]:
         return {
