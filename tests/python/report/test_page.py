@@ -20,6 +20,7 @@ from pumice import made
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.page import write_report
 from pumice.report.run_parts import spec_text
+from pumice.results.table_text import ENDINGS
 from pumice.runs.spec import Spec
 
 #: Least contrast of text, and of lines and areas, with what lies behind them (WCAG 2.2: 1.4.3 and 1.4.11).
@@ -174,6 +175,27 @@ def test_the_spec_in_a_page_is_the_spec_of_the_run(run_page: tuple[Path, str], t
     resolved = Spec.from_file(tmp_path / "spec.toml").resolve()
     assert resolved["config_sha256"] == document["config_sha256"]
     assert json.loads(embedded(html, "result.json")) == document
+
+
+def test_the_fields_in_a_page_are_those_of_the_run(run_page: tuple[Path, str]) -> None:
+    out, html = run_page
+    document = json.loads((out / "result.json").read_text())
+    head, *rows = csv.reader(io.StringIO(embedded(html, "result.csv").decode()))
+    assert head == ["field", "value", "unit"]
+    assert "write_amplification" in {path for path, *_ in rows}
+    for path, value, _ in rows:
+        found = document
+        for part in path.split("."):
+            found = found[part]
+        assert value == str(found), path
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_report_by_the_name_of_a_table_is_that_table(ending: str, run_page: tuple[Path, str]) -> None:
+    path = run_page[0] / f"table{ending}"
+    write_report([run_page[0]], path)
+    assert "write amplification" in path.read_text()
+    assert "<html" not in path.read_text()
 
 
 @pytest.mark.parametrize("name", pumice.presets())
