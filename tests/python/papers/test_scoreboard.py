@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from pumice import SpecError
-from pumice.report.scoreboard import ROW_FIELDS, counts, counts_text, predicted, simulated_text
+from pumice.report.scoreboard import ROW_FIELDS, accepted, counts, counts_text, predicted, simulated_text
 from pumice_papers.experiment import ROOT, read_experiment
 from pumice_papers.figures import PAPERS, choose, figures_of
 from pumice_papers.reproduction import figures_made
@@ -45,6 +46,11 @@ TREND = Expected("c", "x", "s", "trend", "predicted", rule="a < b")
 )
 def test_verdicts(row: Expected, found: Finding | None, expected: str) -> None:
     assert verdict(row, found) == expected
+
+
+def test_what_a_row_accepts_is_said_in_words() -> None:
+    wanted = ["equal", "1.2 … 1.8; 2 … 2", "1.2 … 1.8; rises", "a < b"]
+    assert [accepted(asdict(row)) for row in (EXACT, NUMBER, BOTH, TREND)] == wanted
 
 
 def test_rows_have_the_fields_that_are_promised() -> None:
