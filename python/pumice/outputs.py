@@ -50,7 +50,7 @@ class FileKind:
 
     Attributes:
         name: as messages name it.
-        mark: bytes that each file of the kind has near its beginning, and no other file.
+        mark: bytes that each file of the kind has near its beginning or its end, and no other file.
     """
 
     name: str
@@ -60,13 +60,15 @@ class FileKind:
         """Whether a file is of this kind."""
         try:
             with path.open("rb") as file:
-                return self.mark in file.read(_HEAD_BYTES)
+                head = file.read(_END_BYTES)
+                file.seek(max(path.stat().st_size - _END_BYTES, 0))
+                return self.mark in head or self.mark in file.read()
         except OSError:
             return False
 
 
-#: How much of a file is looked at for its mark.
-_HEAD_BYTES = 4096
+#: How much of a file's beginning and end is looked at for its mark. A PDF says at its end what wrote it.
+_END_BYTES = 1 << 14
 
 #: The kinds that have a mark. Traces and specs have none: nothing tells ours from those of the user.
 REPORT_KIND = FileKind("report", b'<meta name="generator" content="pumice ')

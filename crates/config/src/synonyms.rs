@@ -72,6 +72,7 @@ pub const NAMES: &[(&str, Meant)] = &[
     ),
     ("suspend erase_suspend suspension suspend_support suspend_erase erase_suspension", Key("erase.suspension")),
     ("suspend_erase_time suspend_program_time", Key("erase.suspend_us")),
+    ("slc_cache slc_buffer pslc", Why("there is no SLC cache")),
     ("pe_cycles initial_wear", Key("erase.initial_pec")),
     (
         "block_pe_cycles_limit endurance pe_limit",
@@ -89,7 +90,10 @@ pub const NAMES: &[(&str, Meant)] = &[
     ("block_pages pages page_no_per_block pgs_per_blk num_pages npages", Key("geometry.pages_per_block")),
     ("page_size page_capacity page_kib secs_per_pg flash_page_size", Key("geometry.page_bytes")),
     ("spare_size oob_size oob page_metadat_capacity page_metadata_capacity", Key("geometry.spare_bytes")),
-    ("tlc mlc slc qlc cell_type cell flash_technology cell_mode bits", Key("geometry.bits_per_cell")),
+    (
+        "tlc mlc slc qlc cell_type cell flash_technology cell_mode bits",
+        Keys("here it is 'geometry.bits_per_cell': 1 SLC, 2 MLC, 3 TLC, 4 QLC"),
+    ),
     ("capacity device_size devsz_mb ssd_size device_capacity capacity_gb user_capacity", Key("geometry.capacity_gib")),
     (
         "block_size blocksize block_bytes",
@@ -113,14 +117,20 @@ pub const NAMES: &[(&str, Meant)] = &[
         Key("ftl.gc_free_threshold"),
     ),
     ("gc_hard_threshold gc_stop gc_high_watermark gc_thres_pcent_high", Key("ftl.gc_stop_threshold")),
-    ("gc gc_block_selection_policy gc_algorithm victim_policy victim victim_selection gc_victim", Key("ftl.gc_policy")),
+    (
+        "policy gc gc_block_selection_policy gc_algorithm victim_policy victim victim_selection gc_victim",
+        Key("ftl.gc_policy"),
+    ),
     (
         "preemptible_gc preemptible_gc_enabled gc_preemptible gc_preemption",
         Keys("here it is ftl.gc_mode = \"preemptible\""),
     ),
     ("use_copyback_for_gc copyback_gc use_copyback", Key("timing.copyback")),
-    ("address_mapping mapping ftl ftl_type mapping_type mapping_scheme mapping_granularity", Key("ftl.kind")),
-    ("map_unit mapping_unit sub_page subpage_size", Why("the map's unit is the page (geometry.page_bytes)")),
+    (
+        "address_mapping page_mapping mapping ftl ftl_type mapping_type mapping_scheme mapping_granularity",
+        Key("ftl.kind"),
+    ),
+    ("map_unit mapping_unit sub_page subpage_size", Key("ftl.map_unit_bytes")),
     (
         "cmt_capacity cmt_size map_cache mapping_cache cmt_entries",
         Keys(
@@ -140,11 +150,14 @@ pub const NAMES: &[(&str, Meant)] = &[
         "queue_depth iodepth io_depth qd io_queue_depth average_no_of_reqs_in_queue",
         Keys("here it is 'host.queue_depth', with host.mode = \"closed-loop\""),
     ),
-    ("numjobs num_jobs threads io_queues queue_count nr_queues", Key("host.queues")),
+    (
+        "numjobs num_jobs threads io_queues queue_count nr_queues",
+        Keys("here it is 'host.queues', with host.mode = \"closed-loop\""),
+    ),
     (
         "cache_size write_cache data_cache_capacity cache dram_size buffer_size write_buffer cache_mib \
          data_cache",
-        Key("host.write_buffer_kib"),
+        Keys("here it is 'host.write_buffer_kib', in KiB (0: none)"),
     ),
     ("pcie_lane_bandwidth pcie_lane_count interface_speed link_speed pcie_bandwidth", Key("host.link_mb_per_s")),
     ("caching_mechanism data_caching_mechanism", Keys("here host.write_buffer_kib = 0 turns the buffer off")),
@@ -192,8 +205,13 @@ pub const NAMES: &[(&str, Meant)] = &[
         Keys("here it is 'workload.path' with workload.kind = \"trace\"; --trace FILE sets both"),
     ),
     ("trims_enabled trim rwmixtrim discard", Key("workload.trim_fraction")),
-    ("initial_occupancy_percentage initial_occupancy prefill fill occupancy", Key("initial.fill")),
-    ("enabled_preconditioning preconditioning precondition warm_up_writes steady_state", Key("initial.age_writes")),
+    ("time_scale timescale replay_time_scale speed_up replay_speed", Key("host.speedup")),
+    ("initial_occupancy_percentage initial_occupancy prefill fill occupancy fillratio fill_ratio", Key("initial.fill")),
+    (
+        "enabled_preconditioning preconditioning precondition warm_up_writes steady_state invalidpageratio \
+         invalid_page_ratio fillingmode filling_mode",
+        Key("initial.age_writes"),
+    ),
     (
         "ioengine direct thread group_reporting verify name iodepth_batch",
         Why("it concerns the host's operating system, which is not simulated"),

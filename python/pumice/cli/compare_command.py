@@ -26,6 +26,7 @@ from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.spec import Spec
 from pumice.runs.sweep import raise_if_refused
+from pumice.runs.values import Value
 from pumice.text import count, printable
 
 
@@ -128,9 +129,11 @@ def _tell_notes(variants: list[Variant]) -> None:
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:
     """Label and runs of each variant."""
     check_repeat(repeat)
-    varied = dict(parse_vary(text) for text in vary)
-    if len(varied) < len(vary):
-        raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
+    varied: dict[str, list[Value]] = {}
+    for key, values in map(parse_vary, vary):
+        if key in varied:
+            raise SpecError(f"--vary {printable(key)} is given twice; write all its values behind one --vary")
+        varied[key] = values
     given = shared.keys_given()
     for key in (key for entry in varied for key in keys_of(entry) if key in given):
         option = given[key].removeprefix("another ")

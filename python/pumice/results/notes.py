@@ -146,8 +146,8 @@ def saturated(document: Document) -> str | None:
     busy = f" (its busiest die was held {100 * max(dies):.0f} % of the time)" if dies else ""
     return (
         f"the open loop is saturated: requests arrive faster than the device serves them{busy}, so latencies"
-        " measure the growing queue, not the device. Compare host.service_iops, slow the arrivals, or set"
-        ' host.mode = "closed-loop"'
+        " measure the growing queue, not the device. Compare host.service_iops, slow the arrivals (host.speedup below 1"
+        ' for a trace), or set host.mode = "closed-loop"'
     )
 
 
@@ -289,6 +289,22 @@ def aged_by_other_writes(document: Document) -> str | None:
         f"the device was aged by writes of one page, and requests write {bytes_written / writes / page_bytes:,.1f} on"
         ' average: with ftl.allocation = "static" it may stay in a state that the requests alone would not reach,'
         ' and run.until = "steady" cannot see this. initial.aged_by = "requests" ages it by the workload\'s own writes'
+    )
+
+
+@note
+def amplification_of_the_ageing(document: Document) -> str | None:
+    """A device aged by uniform writes, of which a workload of another kind has written little anew."""
+    kind = lookup(document, "config.workload.kind")
+    if lookup(document, "config.initial.aged_by") != "pages" or kind in ("uniform", "permutation"):
+        return None
+    written, user_bytes = number(document, "host.write.bytes"), number(document, "device.user_bytes")
+    if not number(document, "config.initial.age_writes") or not written or not user_bytes or 2 * written > user_bytes:
+        return None
+    return (
+        f"the workload wrote {100 * written / user_bytes:.2g} % of the user capacity anew: write amplification is"
+        ' mostly that of the ageing, which writes single pages anywhere (initial.aged_by = "pages"). Write more, or age'
+        ' by the workload\'s own writes (initial.aged_by = "requests")'
     )
 
 

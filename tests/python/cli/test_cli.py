@@ -62,7 +62,7 @@ BAD_USAGE = [
     (["compare", *TINY, "--vary", "ftl.merge"], "expected key=value"),
     (["compare", *TINY, "--vary", "ftl.mrge=a,b"], "ftl.merge"),
     (["compare", *TINY, "--vary", "seed=1,2", "--repeat", "2"], "seed"),
-    (["compare", *TINY, "--vary", "seed=1,2", "--vary", "seed=3,4"], "given twice"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--vary", "seed=3,4"], "--vary seed is given twice"),
     (["sweep", "nosuch.toml"], "nosuch.toml: no such file"),
     (["plan"], "--example"),
     (["plan", "--example", "fig7"], "fig6"),

@@ -86,6 +86,8 @@ def test_a_figure_is_one_file_and_the_same_each_time(command: Any, tmp_path: Pat
         assert (done.returncode, done.stdout) == (0, f"2 points written to {path}\n"), done.stderr
         drawn.append(path.read_bytes())
     assert drawn[0] == drawn[1]
+    again = command("plot", str(tmp_path / "out"), *axes, "--title", "another", "--out", str(path))
+    assert again.returncode == 0, again.stderr
     assert not list(tmp_path.glob("a.*.*"))
     refused = command("plot", str(tmp_path / "out"), "--x", "seed", "--y", "seed", "--out", str(tmp_path / "a.txt"))
     assert refused.returncode == 2

@@ -33,6 +33,14 @@ AGED = TINY.with_(
     run={"max_requests": 500},
 )
 
+#: A device aged by uniform writes, under a few of another distribution.
+SKEWED = TINY.with_(
+    ftl={"kind": "page", "over_provisioning": 0.3},
+    initial={"age_writes": 0.5},
+    workload={"kind": "zipf"},
+    run={"max_requests": 500},
+)
+
 #: Requests of four pages on a device of eight dies.
 WIDE = TINY.with_(
     geometry={"channels": 4, "chips_per_channel": 1, "dies_per_chip": 2},
@@ -111,6 +119,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         AGED,
         ("aged by writes of one page, and requests write 4.0", 'aged_by = "requests"'),
         AGED.with_(initial={"aged_by": "requests"}),
+    ),
+    "amplification_of_the_ageing": (
+        SKEWED,
+        ("wrote 6.1 % of the user capacity anew", 'aged_by = "requests"'),
+        SKEWED.with_(workload={"kind": "uniform"}),
     ),
     "beyond_requirement": (
         SUSPENDS.with_(erase={"initial_pec": 20_000}),
