@@ -32,7 +32,7 @@ def reproduce_command(
         str,
         typer.Argument(
             metavar="|".join((*EXPERIMENTS, "all")),
-            help="What to reproduce; all is the four papers.",
+            help="What to reproduce; all is every row of the four papers.",
             autocompletion=_studies,
         ),
     ],

@@ -28,6 +28,7 @@ class Request:
         settings: how the runs are simulated; their title and store are those of the paper.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
         repeat: seeds of every run; None leaves what the experiment says.
+        judged_only: leave out figures that compare nothing with the paper, and their runs.
     """
 
     figures: Sequence[str]
@@ -36,6 +37,7 @@ class Request:
     settings: Settings
     traces: Path | None = None
     repeat: int | None = None
+    judged_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def reproduce(paper: str, request: Request) -> Reproduction:
     """
     experiment = read_experiment(paper, request.mode, request.repeat)
     chosen = choose(request.figures, figures_made(experiment))
+    if request.judged_only:
+        chosen = [one for one in chosen if one.rows or one.planned]
     refuse_foreign(request.directory)
     plans = _plans(request, experiment, chosen)
     named = _run(request, experiment, chosen, plans)
@@ -84,7 +88,8 @@ def reproduce(paper: str, request: Request) -> Reproduction:
 
 
 def reproduce_all(request: Request, tell: Callable[[str, Reproduction], None]) -> Board:
-    """Reproduces the papers in turn, each in a directory of its name, and joins their scoreboards.
+    """Reproduces the papers in turn, each in a directory of its name, and joins their scoreboards. Figures without
+    rows are left out.
 
     The joined `scoreboard.json` is written whatever happens: rows of papers that an interruption or an
     error left out are "not-run" in it.
@@ -103,7 +108,8 @@ def reproduce_all(request: Request, tell: Callable[[str, Reproduction], None]) -
     finished: dict[str, Board] = {}
     try:
         for name in PAPERS:
-            done = reproduce(name, dataclasses.replace(request, directory=request.directory / name))
+            own = dataclasses.replace(request, directory=request.directory / name, judged_only=True)
+            done = reproduce(name, own)
             finished[name] = done.board
             tell(name, done)
     finally:

@@ -5,8 +5,8 @@ use pumice_ftl::{Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
-    ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension, SuspensionFor,
-    WornBlockRule, refuse,
+    ChipKeys, EraseKeys, LastLoop, MultiPlane, PartialEraseUnit, PlaneReads, ProgramSuspension, Suspension,
+    SuspensionFor, WornBlockRule, refuse,
 };
 use pumice_workload::{Trims, WorkloadKeys};
 
@@ -219,6 +219,8 @@ fn check_erase(config: &Config) -> Result<(), SpecError> {
         ));
     }
     check_plane_reads(config)?;
+    check_read_tokens(config)?;
+    check_last_loop(config)?;
     check_program_suspension(config)?;
     // Commands that overtake others rely on the order of the queue after a suspended erase.
     if keys.suspension_for == SuspensionFor::ReadsAndWrites
@@ -315,6 +317,40 @@ fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
             (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
             (config.output.command_log, "output.command_log = false", "true".into()),
             (config.output.timeline, "output.timeline = false", "true".into()),
+        ],
+    )
+}
+
+/// Refuses limits of reads that do not go first, or that planes begin by themselves; and commands of several planes, of
+/// which a later one could erase what a waiting read needs.
+fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
+    let (tokens, timing) = (config.host.read_tokens, &config.chip.timing);
+    if tokens == 0 {
+        return Ok(());
+    }
+    needs(
+        format_args!("host.read_tokens = {tokens}"),
+        [
+            (!config.host.read_priority, "host.read_priority = true", "false".into()),
+            (timing.plane_reads != PlaneReads::Die, "timing.plane_reads = \"die\"", quoted(timing.plane_reads)),
+            (timing.multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(timing.multi_plane)),
+        ],
+    )
+}
+
+/// Refuses last loops that wait where planes erase together, and where the power may be cut before they ran: neither is
+/// built.
+fn check_last_loop(config: &Config) -> Result<(), SpecError> {
+    let (last_loop, multi_plane) = (config.chip.erase.last_loop, config.chip.timing.multi_plane);
+    if last_loop == LastLoop::AtOnce {
+        return Ok(());
+    }
+    let recovery = config.ftl.shared.recovery;
+    needs(
+        format_args!("erase.last_loop = \"{last_loop}\""),
+        [
+            (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
+            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
         ],
     )
 }

@@ -1,6 +1,6 @@
 //! `[host]`: how requests come to the device.
 
-use pumice_types::key::{ANY, ANY_US, CHOSEN, TIMED, When, float, int};
+use pumice_types::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use pumice_types::{choice, keys};
 
 choice! {
@@ -36,6 +36,7 @@ choice! {
 }
 
 const CLOSED_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["closed-loop"])]);
+const READS_FIRST: When = When::All(&[TIMED, When::On("host.read_priority")]);
 const OPEN_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop"])]);
 
 /// Largest write buffer, in KiB: 64 GiB.
@@ -64,5 +65,7 @@ keys! {
             "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first.";
         read_priority: bool = "false", ANY, "", CHOSEN, TIMED,
             "Host reads overtake everything on their die that has not started; a blocking merge that has started runs to its end. Reads that search spare areas first keep their place.";
+        read_tokens: u32 = "0", int(0, COUNT_MAX), "read commands", CHOSEN, READS_FIRST,
+            "Read commands in a row that read_priority lets go before work that waits on their die; then a piece of that work runs. 0: no limit. The simulator of AERO's authors has 2.";
     }
 }

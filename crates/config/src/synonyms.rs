@@ -74,10 +74,7 @@ pub const NAMES: &[(&str, Meant)] = &[
     ("suspend_erase_time suspend_program_time", Key("erase.suspend_us")),
     ("slc_cache slc_buffer pslc", Why("there is no SLC cache")),
     ("pe_cycles initial_wear", Key("erase.initial_pec")),
-    (
-        "block_pe_cycles_limit endurance pe_limit",
-        Why("no number of cycles ends a block: with 'erase.max_loops' below 5 its erases fail as it wears"),
-    ),
+    ("block_pe_cycles_limit pe_limit", Key("erase.endurance")),
     // Shape.
     ("channel_count channel num_channels nchs n_channels channel_no flash_channel_count", Key("geometry.channels")),
     (

@@ -4,7 +4,7 @@
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_types::{FlashCommand, HostRequest, RecoveryFault, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, LastLoop, RecoveryFault, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use crate::build::Built;
@@ -39,8 +39,12 @@ impl<O: Observer> Ssd<O> {
         let (chip, conduct) = (config.assumed_chip(), ftl.layer().conduct());
         let policy = Policy {
             read_priority: config.host.read_priority,
+            read_tokens: config.host.read_tokens,
             holds_die: conduct.holds_die,
             erase: suspension_rule(&chip),
+            late_loops: config.run.timed
+                && chip.erase.scheme.has_loops()
+                && chip.erase.last_loop == LastLoop::FirstWrite,
             program: chip.program.suspension_rule().map(|rule| (rule, chip.program.pulses_of_program())),
             plane_reads: chip.timing.plane_reads,
             multi_plane: chip.timing.multi_plane,

@@ -50,8 +50,8 @@ pub use column::PageColumn;
 pub use command::{AWAITED_READS, Cause, FlashCommand, FlashOp, JOURNAL, SearchExpectation};
 pub use draw::Draw;
 pub use erase::{
-    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, InitialMemory, RberRequirement, StepKind,
-    WornBlockRule,
+    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, InitialMemory, LastLoop, RberRequirement,
+    StepKind, WornBlockRule,
 };
 pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, PlaneOrder, ProgramOrder};

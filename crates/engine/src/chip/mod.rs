@@ -95,6 +95,11 @@ impl Chips {
         self.failed_by_order
     }
 
+    /// Whether the erase of a block that has begun fails.
+    pub fn fails(&self, block: BlockId) -> bool {
+        self.failing.contains(&block)
+    }
+
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
     /// whole block's, in the proportion of the erase times (PEN's table as the scale).
     pub fn begin_erase(&mut self, command: &FlashCommand, steps: &mut Vec<EraseStep>) {

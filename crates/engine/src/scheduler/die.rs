@@ -144,6 +144,8 @@ pub struct Die {
     pub stalled_since: Option<Time>,
     /// The operation in steps that runs, or is suspended.
     pub operation: Operation,
+    /// Reads in a row that went before waiting work.
+    pub reads_passed: u32,
     /// Reads that planes run by themselves.
     pub plane_reads: Vec<PlaneRead>,
     /// Start of the first of them, since one or more have been running.
@@ -269,6 +271,7 @@ impl Die {
             busy: Time::ZERO,
             stalled_since: None,
             operation: Operation::default(),
+            reads_passed: 0,
             plane_reads: Vec::new(),
             reads_since: Time::ZERO,
         }

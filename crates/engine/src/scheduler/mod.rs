@@ -9,7 +9,8 @@
 //! A die serves what waits for it first-in first-out. With read priority, host reads of one command wait in a lane of
 //! their own, which is served before anything else starts; a blocking merge holds the die from its first command to
 //! its last. When such a read arrives, an erase in steps is suspended at the next boundary that its rule allows. It
-//! resumes when no read waits. With multi-plane commands from the whole queue, commands of other planes overtake to
+//! resumes when no read waits, or when the reads have no token left: then work goes on to the next stop at which it loses
+//! nothing. With multi-plane commands from the whole queue, commands of other planes overtake to
 //! run together with the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`), and
 //! host reads ride on copies (`riding`).
 //!
@@ -20,6 +21,7 @@
 
 mod die;
 mod events;
+mod late_loops;
 mod moves;
 mod operation;
 mod plane_queues;
@@ -47,6 +49,7 @@ use crate::error::SimError;
 use crate::observe::Observer;
 use die::{Die, DieParts, Lane, PendingPages, PendingWrite, READS, WORK};
 use events::Events;
+use late_loops::LateLoops;
 use moves::MoveReads;
 use plane_queues::{DieBlocks, PlaneQueues};
 pub use power::UnderWay;
@@ -69,10 +72,14 @@ const QUEUED_ACCESSES_TOTAL: usize = 1 << 18;
 pub struct Policy {
     /// Host reads go before everything that has not started.
     pub read_priority: bool,
+    /// Read commands that go first in a row while other work waits; 0: any number.
+    pub read_tokens: u32,
     /// The commands of a plan follow each other without anything between them.
     pub holds_die: bool,
     /// Rule for suspending erases, which then run step by step. `None`: an erase runs as one piece.
     pub erase: Option<SuspensionRule>,
+    /// The last loop of a block erase waits until the block is first written. Needs erases in steps.
+    pub late_loops: bool,
     /// Rule for suspending programs, and their pulses: first those that may be. `None`: a program runs as one piece.
     pub program: Option<(SuspensionRule, [u8; 2])>,
     /// Which host reads with priority a die senses at one time.
@@ -185,6 +192,8 @@ pub struct Scheduler {
     suspensions: Suspensions,
     /// Reads of pages that are moved between dies.
     moves: MoveReads,
+    /// Last loops of erases that are still to run.
+    late_loops: LateLoops,
     /// Dies whose next command waits for others.
     stalled: Vec<usize>,
     /// The command in which the power is cut next.
@@ -231,6 +240,7 @@ impl Scheduler {
             multi_plane: MultiPlaneCounts::default(),
             suspensions: Suspensions::default(),
             moves: MoveReads::new(geometry.dies() as usize, blocks_per_die),
+            late_loops: LateLoops::new(if policy.late_loops { geometry.dies() * blocks_per_die } else { 0 }),
             stalled: Vec::new(),
             cut: power::CommandCut::default(),
             suspends_by: None,
@@ -436,6 +446,13 @@ impl Scheduler {
                 true => self.moves.queued(index, *command),
                 false => *command,
             };
+            let chained = holds_die && nth + 1 < access.commands.len();
+            if self.late_loops.queued(command) {
+                let urgent = access.token != NOBODY && nth <= access.completes;
+                let segment = Segment { chained: holds_die, urgent, ..Segment::of(Resources::Erase) };
+                die.lanes[WORK].segments.push_back(segment);
+                die.lanes[WORK].commands.push_back(FlashCommand::pause(command.target.block, Time::ZERO));
+            }
             die.pending.add(command);
             if let Some(queues) = &mut die.queues {
                 queues.queued(command, nth == 0);
@@ -445,7 +462,6 @@ impl Scheduler {
             let shape = Resources::of(command, shapes);
             let completes = nth == access.completes;
             let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
-            let chained = holds_die && nth + 1 < access.commands.len();
             let own_time = access.part_of(command);
             let mut segment = Segment { snapshot, chained, token, own_time, ..Segment::of(shape) };
             if shape == Resources::Die {

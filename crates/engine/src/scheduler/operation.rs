@@ -3,7 +3,7 @@
 
 use pumice_ftl::policy::SuspensionPoint;
 use pumice_types::suspension::SuspensionState;
-use pumice_types::{DieId, EraseStep, StepKind, SuspensionFor, SuspensionRule, Time};
+use pumice_types::{DieId, ErasePiece, EraseStep, FlashOp, StepKind, SuspensionFor, SuspensionRule, Time};
 
 use super::Scheduler;
 use super::die::{READS, WORK};
@@ -33,8 +33,15 @@ impl Scheduler {
         let urgent = lane.segments.iter().take(group).any(|segment| segment.urgent);
         run.state = SuspensionState { suspensions: 0, urgent };
         for (plane, command) in run.planes.iter_mut().zip(lane.commands.iter().take(group)) {
+            if command.op == FlashOp::Pause {
+                self.late_loops.begin(command.target.block, plane);
+                continue;
+            }
             self.chips.begin_erase(command, &mut plane.steps);
             plane.begin();
+            if command.op == FlashOp::Erase && !self.chips.fails(command.target.block) {
+                self.late_loops.put_off(command.target.block, plane);
+            }
         }
         let end = now + run.left();
         self.events.set(index, end);
@@ -134,7 +141,10 @@ impl Scheduler {
             return;
         }
         let shape = run.shape;
-        let Some(rule) = self.suspension_rule(shape) else { return };
+        let Some(mut rule) = self.suspension_rule(shape) else { return };
+        if self.tokens_are_spent(index) {
+            rule = SuspensionRule { piece: rule.piece.and(Some(ErasePiece::Loop)), interruption: None, ..rule };
+        }
         let Some(mut stopped) = self.dies[index].operation.stop_planes(&rule, now) else { return };
         if shape == Resources::Erase {
             let Some(agreed) = self.agreed_stop(index, &rule, now, stopped) else { return };
@@ -204,6 +214,7 @@ impl Scheduler {
             self.suspensions.programs += 1;
         }
         run.let_go();
+        die.reads_passed = 0;
         self.start(index, now);
         Ok(())
     }

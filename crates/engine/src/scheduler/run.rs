@@ -162,8 +162,8 @@ impl Scheduler {
     /// something waits.
     #[inline]
     pub(super) fn start(&mut self, index: usize, now: Time) {
+        let lane = self.next_lane(index);
         let die = &self.dies[index];
-        let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
         if lane == WORK && die.operation.is_suspended {
             self.let_writes_pass(index);
         }
@@ -173,6 +173,28 @@ impl Scheduler {
             self.end_stall(index, now);
             self.start_lane(index, lane, now);
         }
+    }
+
+    /// The lane that is next on a die: reads first, unless they have no token left. What was queued behind a read may
+    /// erase its page, and never goes before it.
+    #[inline]
+    fn next_lane(&mut self, index: usize) -> usize {
+        let [reads, work] = &self.dies[index].lanes;
+        let Some(read) = reads.segments.front() else { return WORK };
+        if self.policy.read_tokens == 0 || work.segments.is_empty() || work.first_number >= read.behind {
+            return READS;
+        }
+        if self.tokens_are_spent(index) && !self.must_wait(index) {
+            return WORK;
+        }
+        self.dies[index].reads_passed += 1;
+        READS
+    }
+
+    /// Whether work that waits is due before the next read.
+    #[inline]
+    pub(super) fn tokens_are_spent(&self, index: usize) -> bool {
+        self.policy.read_tokens > 0 && self.dies[index].reads_passed >= self.policy.read_tokens
     }
 
     #[inline(always)]
@@ -349,6 +371,9 @@ impl Scheduler {
         }
         die.operation.is_running = false;
         die.busy += now - die.started;
+        if active == WORK {
+            die.reads_passed = 0;
+        }
         Ok(chained)
     }
 }

@@ -14,6 +14,7 @@ mod fit;
 mod flows;
 mod golden;
 mod host_timing;
+mod late_work;
 mod mapping_units;
 mod merge_execution;
 mod multi_plane_erase;

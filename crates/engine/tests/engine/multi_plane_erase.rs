@@ -46,8 +46,10 @@ fn scheduler(built: Built, multi_plane: MultiPlane) -> Scheduler {
 pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlane) -> Scheduler {
     let policy = Policy {
         read_priority: true,
+        read_tokens: 0,
         holds_die: false,
         erase: Some(rule),
+        late_loops: false,
         program: None,
         plane_reads: PlaneReads::Die,
         multi_plane,

@@ -92,8 +92,10 @@ impl OneDie {
         let built = build(&spec(&sets), 1.0).expect("a device");
         let policy = Policy {
             read_priority: kind.blocking,
+            read_tokens: 0,
             holds_die: kind.blocking,
             erase: Some(SuspensionRule::NEVER),
+            late_loops: false,
             program: None,
             plane_reads: PlaneReads::Die,
             multi_plane: MultiPlane::Queue,

@@ -1,7 +1,6 @@
 //! 95x: faults that users of other simulators have met, each with its story. None of them may come
 //! back here.
 
-use pumice_config::table;
 use pumice_engine::results::RequestBatch;
 use pumice_engine::{Sink, run_logged};
 use pumice_types::key::ValueKind;
@@ -99,7 +98,7 @@ fn t954_garbage_collection_starts_on_the_smallest_planes() {
 /// Some FTLs could be chosen by name and had empty methods: the run ended at once, with a report.
 #[test]
 fn t955_every_ftl_that_can_be_named_stores_reads_back_and_collects() {
-    let kinds = table::lookup("ftl.kind").map(|key| key.shape);
+    let kinds = pumice_config::table::lookup("ftl.kind").map(|key| key.shape);
     let Ok(ValueKind::Choice(kinds)) = kinds else { panic!("ftl.kind is a choice") };
     for kind in kinds {
         let sets = [
@@ -120,11 +119,41 @@ fn t955_every_ftl_that_can_be_named_stores_reads_back_and_collects() {
     }
 }
 
-// A limit on program/erase cycles could be set and was never looked at. There is no such key here yet:
-// blocks do not wear out. Until one exists, naming it is an error.
+// A limit on program/erase cycles could be set and was never looked at. Here a rating is counted, and says so.
 #[test]
 fn t956_a_limit_on_erases_cannot_be_set_without_effect() {
-    assert!(table::rows().iter().all(|key| !key.path.contains("pe_limit") && !key.path.contains("endurance")));
+    let sets = |scheme| {
+        let base = [("erase.endurance", "1000"), ("erase.initial_pec", "500"), ("initial.fill", "1.0")];
+        document(&[&base[..], &[("ftl.kind", "page"), ("erase.scheme", scheme)]].concat())
+    };
+    for (scheme, before) in [("fixed", 0.0), ("ispe", 500.0)] {
+        let run = sets(scheme);
+        let erases = number(&run, "wear.max_erases_per_page");
+        assert!(erases > 0.0);
+        assert_eq!(number(&run, "wear.endurance_used"), (before + erases) / 1000.0);
+    }
+}
+
+/// One random log block that the updates of so many logical blocks take in turn, each of another page: all are in every
+/// victim.
+#[test]
+fn t233_as_many_logical_blocks_share_a_victim_of_fast_as_were_written_in_turn() {
+    for blocks in [1, 3, 7, 64] {
+        let write = |nth: u64| (nth * 10_000, 'W', (nth % blocks) * 64 * 4096 + (1 + nth / blocks % 63) * 4096, 4096);
+        let writes: Vec<_> = (0..64 * 20).map(write).collect();
+        let document = TraceFile::new("sharing", &writes).run(&[
+            ("ftl.kind", "fast"),
+            ("ftl.u_blocks", "2"),
+            ("geometry.channels", "1"),
+            ("geometry.planes_per_die", "1"),
+            ("geometry.blocks_per_plane", "128"),
+            ("ftl.over_provisioning", "0.3"),
+            ("initial.fill", "1.0"),
+        ]);
+        assert_eq!(number(&document, "gc.sharing_degree"), blocks as f64);
+        assert_eq!(number(&document, "gc.merges.full"), (19 * blocks) as f64, "each is merged once a victim");
+    }
+    assert!(document(&[("ftl.kind", "log-block")])["gc"]["sharing_degree"].is_null());
 }
 
 /// A command over two planes counted its bytes once for the command and once for each plane, or once for

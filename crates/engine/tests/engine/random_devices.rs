@@ -73,6 +73,10 @@ fn page_times(bits: usize) -> Vec<(&'static str, String)> {
     vec![("geometry.bits_per_cell", bits.to_string()), ("timing.t_r_us", t_r), ("timing.t_prog_us", t_prog)]
 }
 
+/// Erases whose last loop waits, of blocks that can be read without retries.
+const LATE_LOOPS: [(&str, &str); 3] =
+    [("erase.scheme", "ispe"), ("erase.ecc_bits_per_kib", "72.0"), ("erase.last_loop", "first-write")];
+
 /// Everything between the host and the FTL, in any mix.
 pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
@@ -104,8 +108,11 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         ];
         pairs.extend(link.0.map(|rate| ("host.link_mb_per_s", format!("{rate}"))));
         pairs.extend(page_times(order.4));
+        let late = LATE_LOOPS.iter().filter(|_| order.1 == "off" && load.1 % 2 == 1);
+        pairs.extend(late.map(|&(key, value)| (key, value.to_string())));
         if order.0 {
             pairs.push(("program.suspension", if order.1 == "off" { order.5 } else { "off" }.into()));
+            pairs.push(("host.read_tokens", if order.1 == "off" { load.1 / 2 } else { 0 }.to_string()));
             pairs.push(("program.max_suspensions", "2".into()));
             pairs.push(("program.suspend_us", format!("{}", link.1)));
             pairs.push(("program.resume_us", format!("{}", f64::from(load.1))));
@@ -129,6 +136,7 @@ pub fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
         change("host.queue_depth", "8");
         change("workload.mean_interarrival_us", load.1);
         change("ftl.gc_mode", mode);
+        change("ftl.gc_write_tokens", &(threshold / 2).to_string());
         page_times(bits).iter().for_each(|(key, value)| change(key, value));
         if interleaved {
             change("partial_erase.unit", "none");

@@ -228,8 +228,10 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
     assert!(built.ftl.read(Lpn(0), 0, &mut read));
     let policy = Policy {
         read_priority: true,
+        read_tokens: 0,
         holds_die: true,
         erase: None,
+        late_loops: false,
         program: None,
         plane_reads: PlaneReads::Die,
         multi_plane: MultiPlane::Off,

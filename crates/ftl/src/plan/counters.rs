@@ -81,6 +81,10 @@ pub struct GcCounters {
     pub trigger_intra: u64,
     /// Superblock merges because a block was wanted and none was left, or the plane ran low.
     pub trigger_inter: u64,
+    /// Random log blocks that FAST reclaimed.
+    pub shared_victims: u64,
+    /// Logical blocks with current pages in them.
+    pub sharing_blocks: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
     /// Histogram of victims.
@@ -109,7 +113,7 @@ impl std::ops::AddAssign<&GcCounters> for GcCounters {
         add_fields!(self, other, GcCounters {
             full, m_merge, partial, switch, dead, reclaimed, reclaimed_sub_blocks, moved, moved_pages,
             trigger_free_blocks, urgent, map_hits, map_misses, map_write_backs, map_erases, trigger_full,
-            trigger_unpaired, trigger_intra, trigger_inter, copied_pages; u_blocks_max, victim_fill, placed
+            trigger_unpaired, trigger_intra, trigger_inter, shared_victims, sharing_blocks, copied_pages; u_blocks_max, victim_fill, placed
         });
         self.victim_fill.iter_mut().zip(&other.victim_fill).for_each(|(sum, count)| *sum += count);
         self.placed.iter_mut().zip(&other.placed).for_each(|(sum, count)| *sum += count);

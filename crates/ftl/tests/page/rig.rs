@@ -33,6 +33,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         policy: VictimPolicy::from(Greedy),
         units: EraseUnits::whole_blocks(pages_per_block),
         gc_mode: GcMode::Blocking,
+        gc_write_tokens: 0,
         gc_planes: GcPlanes::Own,
         gc_start_blocks: 1,
         gc_stop_blocks: 1,

@@ -2,7 +2,8 @@
 
 use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use crate::{
-    EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, WornBlockRule, keys,
+    EraseMode, ErasePiece, EraseScheme, InitialMemory, LastLoop, RberRequirement, Suspension, SuspensionFor,
+    WornBlockRule, keys,
 };
 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
@@ -53,6 +54,8 @@ keys! {
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         worn_blocks: WornBlockRule = "\"used\"", ANY, "", CHOSEN, LOOPS,
             "What becomes of a block beyond rber_requirement. used: it stays in use, unreliable. retired-by-cycles: it is retired at the P/E cycles at which a mean block reaches the requirement. retired-by-errors: when the stress of its own erases has brought it there. Without a block left to write to, the device is read-only and the run ends. Needs ftl.kind = \"page\" with whole blocks as erase units.";
+        endurance: Option<u32> = "", int(1, COUNT_MAX), "P/E cycles", "none: no rating", When::Always,
+            "Cycles that a data sheet rates a block for. Only counted, in wear.endurance_used; blocks end by worn_blocks.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
             "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";
         read_retry: bool = "false", ANY, "", CHOSEN, When::Always,
@@ -61,6 +64,8 @@ keys! {
             "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short.";
         max_loops: u8 = "5", int(1, 5), "loops", "AERO, ASPLOS'24, section 3.2", When::Always,
             "Erase loops after which an erase has failed and its block is retired. Five erase every measured block; fewer need ftl.kind = \"page\".";
+        last_loop: LastLoop = "\"at-once\"", ANY, "", CHOSEN, When::All(&[TIMED, LOOPS]),
+            "When the last loop of a block erase runs. at-once: behind the others. first-write: before the first program of the block, as in the simulator of AERO's authors (true_lazy_erase); an oracle under schemes that do not predict pulses.";
         t_ep_us: f64 = "3500.0", float(0.007, 1e9), "us", AERO_TABLE_2, LOOPS,
             "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured.";
         t_vr_us: f64 = "100.0", ANY_US, "us", "AERO, ASPLOS'24, section 3.2", LOOPS,

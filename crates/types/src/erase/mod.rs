@@ -55,6 +55,16 @@ choice! {
     }
 }
 
+choice! {
+    /// When the last loop of an erase runs.
+    pub enum LastLoop {
+        /// Right behind the others.
+        AtOnce = "at-once",
+        /// When the block is first written.
+        FirstWrite = "first-write",
+    }
+}
+
 /// Raw bit errors in 1 KiB that a page may show after a year; a block beyond is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RberRequirement {

@@ -1,10 +1,11 @@
 //! Garbage collection.
 
 use pumice_ftl::{EraseUnit, MergeMethod};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number};
 use super::{ResultField, count, fields};
+use crate::results::Finished;
 
 /// Meaning of the erases of partial merges.
 const IN_PARTIAL_MERGES: &str = "Erases in partial merges; of partial blocks there are none";
@@ -111,6 +112,9 @@ fields! {
     "gc.victim_fill", List, "merges", "",
         "Victims by share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for 1. Share of written pages of the U-block (NFTL, FTLs of 2006), or of valid pages of the victim (`page`), the zone cleaned, or the superblock's emptiest block (PEN)",
         |run| json!(run.gc().victim_fill);
+    "gc.sharing_degree", Number, "logical blocks", "`ftl.kind` is not `fast`, or it reclaimed no random log block",
+        "Logical blocks with current pages in a random log block when it is reclaimed, on average",
+        sharing_degree;
     "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns`, `superblock-pen` or a plug-in",
         "Most U-blocks in use at once, over all planes",
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
@@ -129,4 +133,10 @@ fields! {
     "gc.map.erases", Integer, "commands", "`ftl.map_place` is not `cached`",
         "Blocks of translation pages erased",
         |run| count(run.is_map_cached(), run.gc().map_erases);
+}
+
+/// How many logical blocks share a victim of FAST.
+fn sharing_degree(run: &Finished) -> Value {
+    let gc = run.gc();
+    json!((gc.shared_victims > 0).then(|| gc.sharing_blocks as f64 / gc.shared_victims as f64))
 }

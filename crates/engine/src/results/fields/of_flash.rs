@@ -98,6 +98,9 @@ fields! {
     "wear.max_erases_per_page", Number, "erases", "",
         "Most erases that hit one page",
         |run| json!(run.wear().max_erases_per_page);
+    "wear.endurance_used", Number, "", "`erase.endurance` is absent",
+        "P/E cycles of the most erased page, those before the run included / `erase.endurance`",
+        endurance_used;
     "wear.mean_erase_latency_us", Number, "us", "no erases",
         "Mean time of an erase, block or partial, without suspensions",
         mean_erase_latency;
@@ -149,4 +152,11 @@ fn mean_erase_latency(run: &Finished) -> Value {
         Some(totals) => json!(totals.mean_us()),
         None => ratio(run.erase_steps_time().as_us(), run.counts().erases_total() as f64),
     }
+}
+
+fn endurance_used(run: &Finished) -> Value {
+    let erase = &run.config.chip.erase;
+    let before = if erase.scheme.has_loops() { erase.initial_pec.into() } else { 0.0 };
+    let cycles = before + run.wear().max_erases_per_page as f64;
+    json!(erase.endurance.map(|rated| cycles / f64::from(rated)))
 }

@@ -160,16 +160,18 @@ impl Fast {
         let Some(victim) = self.random.pop_front() else { return Ok(()) };
         let written = usize::from(self.book.next(victim));
         step.shared.counters.note_victim(written, usize::from(self.book.pages()));
-        let mut merged = false;
+        let mut sharing = 0;
         while let Some(page) = self.book.next_valid(victim, 0) {
             let (logical, _) = self.book.split(self.book.owner(page));
             self.full_merge(logical, step)?;
-            merged = true;
+            sharing += 1;
         }
         self.book.erase(victim, step);
         step.shared.note_u_gone();
         let counters = &mut step.shared.counters;
-        let count = if merged { &mut counters.full } else { &mut counters.dead };
+        (counters.shared_victims, counters.sharing_blocks) =
+            (counters.shared_victims + 1, counters.sharing_blocks + sharing);
+        let count = if sharing > 0 { &mut counters.full } else { &mut counters.dead };
         count.block_erases += 1;
         Ok(())
     }

@@ -282,6 +282,9 @@ impl PageFtl {
         }
         match self.config.gc_mode {
             GcMode::Paced => self.pace(plane, plan),
+            GcMode::Background | GcMode::Preemptible if self.config.gc_write_tokens > 0 => {
+                self.spend_token(plane, plan)
+            }
             GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => Ok(()),
         }
     }

@@ -153,6 +153,8 @@ pub(in crate::layers::page) struct Plane {
     pub(in crate::layers::page) swap: Option<u32>,
     /// Victims of a user's own policy in a row that had no invalid page.
     pub(super) fruitless: u32,
+    /// Pages that the host wrote since the last step, while collection waited (`gc_write_tokens`).
+    pub(super) passed: u32,
     /// What paced collection owes of the victim in work, less than the price of a copy (see `pace`).
     pub(super) owed: u64,
 }
@@ -169,6 +171,7 @@ impl Plane {
             retired: 0,
             swap: None,
             fruitless: 0,
+            passed: 0,
             owed: 0,
         }
     }

@@ -154,6 +154,19 @@ impl PageFtl {
         self.step_of_plane(plane, plan)
     }
 
+    /// Notes that the host wrote a page to `plane`, and appends a step of its collection if no further one may go first.
+    pub(in crate::layers::page) fn spend_token(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+        if self.planes[plane.index()].job.is_none() {
+            if !self.is_due(plane) {
+                return Ok(());
+            }
+            self.begin_due(plane)?;
+        }
+        let passed = &mut self.planes[plane.index()].passed;
+        *passed += 1;
+        if *passed < self.config.gc_write_tokens { Ok(()) } else { self.step_of_plane(plane, plan) }
+    }
+
     /// Collects where the planes of a die do it together: all that are due begin, and pages are copied
     /// until every victim is empty, so that one command can erase them.
     fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
@@ -288,6 +301,7 @@ impl PageFtl {
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
     /// those of the die's other planes that have none left either, if planes erase together.
     pub(in crate::layers::page) fn step_of_plane(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+        self.planes[plane.index()].passed = 0;
         self.work(plane, 1, plan)
     }
 

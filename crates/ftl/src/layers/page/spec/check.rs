@@ -16,6 +16,9 @@ use crate::seam::{LayerSpec, MapPlace, Recovery, typed_share};
 /// Most pages of a device whose journal tells a page from an open block by one bit of 32.
 const LOGGED_PAGES_MAX: u64 = SLOT_RECORD as u64;
 
+/// What is needed where parts of blocks could be erased, but are not yet.
+const WHOLE_BLOCKS: &str = "ftl.erase_unit = \"block\" (parts of blocks are not built here)";
+
 /// Bytes of a spare area that say how often the block was erased.
 const WEAR_BYTES: u32 = 4;
 
@@ -143,7 +146,7 @@ fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
         [
             (recovery == Recovery::Checkpoint, "ftl.recovery = \"off\" | \"scan\" | \"summary\"", quoted(recovery)),
             (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
-            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (keys.erase_unit != EraseUnit::Block, WHOLE_BLOCKS, quoted(keys.erase_unit)),
             (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),
             (
                 keys.hot_cold == Separation::Mixed && !is_persistent,
@@ -196,14 +199,14 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> 
     if unit == EraseUnit::Block {
         return Ok(());
     }
-    let (needed, found) = ("ftl.erase_unit = \"block\"", quoted(unit));
+    let found = quoted(unit);
     let whole_blocks_only = [
         ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
         ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
         ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
     ];
     whole_blocks_only.into_iter().try_for_each(|(key, value, used)| {
-        needs(format_args!("ftl.{key} = \"{value}\""), [(used, needed, found.clone())])
+        needs(format_args!("ftl.{key} = \"{value}\""), [(used, WHOLE_BLOCKS, found.clone())])
     })
 }
 

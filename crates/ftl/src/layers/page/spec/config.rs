@@ -132,6 +132,8 @@ pub struct PageConfig {
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
+    /// Pages that the host writes to a plane before a step follows one, in the modes that work in steps; 0: any number.
+    pub gc_write_tokens: u32,
     /// Where, in the modes that do not work in steps.
     pub gc_planes: GcPlanes,
     /// Free blocks of a plane at or under which it starts to reclaim, at least 1.

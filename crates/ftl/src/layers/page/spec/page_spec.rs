@@ -83,6 +83,8 @@ keys! {
             "page: order in which writes visit, or pages are dealt to, channels (C), chips (W), dies (D) and planes (P); first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
             "blocking: a merge or collection holds its die, and the write that triggered it waits. Only page has the others. foreground: after that write's program. background: in steps of one page while a die is idle, at or under the stop threshold. preemptible: in such steps, begun at the start threshold. paced: after each write, none at the stop threshold up to one page a page written at the start threshold. Without a free block, writes wait in every mode.";
+        gc_write_tokens: u32 = "0", int(0, COUNT_MAX), "pages", CHOSEN, When::Is("ftl.gc_mode", &["background", "preemptible"]),
+            "page: pages that the host may write to a plane that collects until a step of collection follows one, idle or not. 0: no limit. The simulator of AERO's authors has 2.";
         gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
             "page: which planes of a die reclaim when one must. own: that one. die: all at or under the start threshold together, for multi-plane commands (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
@@ -129,6 +131,7 @@ pub(in crate::layers::page) fn config(parts: &LayerParts, keys: &PageKeys) -> Pa
         policy: spec.policies.policy(),
         units: erase_units(parts, keys, &seen),
         gc_mode: keys.gc_mode,
+        gc_write_tokens: keys.gc_write_tokens,
         gc_planes: keys.gc_planes,
         gc_start_blocks: spec.gc_start_blocks(),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(spec.gc_start_blocks()),
