@@ -62,7 +62,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test power lint bench clients recipes figures generated docs fuzz miri dist install clean \
-    $(LIBRARIES:%=install-%) c-archive tests-built suite
+    $(LIBRARIES:%=install-%) c-archive tests-built plugins-built suite
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -87,14 +87,20 @@ endif
 
 test: ## check the code, then run every test
 	rustc --version
-	@$(TESTED) -j2 build tests-built
+	@$(TESTED) -j2 build tests-built plugins-built
 	@$(TESTED) suite
 
 # Examples are compiled by clippy alone. `--lib` would build libraries without tests of their own too.
-TESTS := --workspace --tests
+TESTS   := --workspace --tests
+PLUGINS := examples/own-ftl-rust crates/capi/tests/ftl/faulty
 
 tests-built:
 	cargo test $(TESTS) --no-run --quiet
+
+# Plug-ins in Rust that a test builds as their readers would: it finds them built.
+plugins-built:
+	@for folder in $(PLUGINS); do cargo build --release --locked --quiet --manifest-path $$folder/Cargo.toml \
+	    --target-dir $(dir $(RELEASE))tmp/plugins || exit 1; done
 
 suite: lint
 	cargo test $(TESTS)

@@ -5,6 +5,7 @@ use pumice_config::{Config, SpecError};
 use pumice_types::Time;
 
 use crate::error::SimError;
+use crate::observe::ObserverRef;
 use crate::run::Progress;
 use crate::session::{PROGRESS_EVERY, Session};
 
@@ -30,8 +31,8 @@ pub fn age(
         };
         return Err(SpecError(text.into()).into());
     };
-    let observer = &mut ();
-    let mut session = Session::new(config, scale, observer)?;
+    let nobody = &mut ();
+    let mut session = Session::new(config, scale, ObserverRef::of(nobody))?;
     if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {
             let report = Progress { requests: 0, share: None, simulated: Time::ZERO };

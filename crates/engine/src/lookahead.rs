@@ -3,7 +3,7 @@
 
 use pumice_types::{HostRequest, Time};
 
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::ssd::Ssd;
 
 /// Requests known beforehand: a few memory latencies' worth of work where a request is one flash command.
@@ -49,7 +49,7 @@ impl<E> Lookahead<E> {
     /// # Errors
     /// The error that ended the source, after all requests before it were returned.
     #[inline]
-    pub fn next<O: Observer>(
+    pub fn next<O: ObserverSlot>(
         &mut self,
         mut take: impl FnMut(&mut HostRequest) -> Result<bool, E>,
         ssd: &Ssd<O>,

@@ -52,7 +52,7 @@ pub struct PageRead<'a> {
     pub array: &'a NandArray,
 }
 
-/// Receives the events of a run. The default methods do nothing and are compiled away.
+/// Receives the events of a run. The default methods do nothing.
 pub trait Observer {
     /// The run is about to begin.
     fn begin(&mut self, _beginning: &Beginning) {}
@@ -129,6 +129,11 @@ pub trait Observer {
     #[inline]
     fn suspended(&mut self, _start: Time, _end: Time, _command: &FlashCommand) {}
 
+    /// Whether it ignores everything, so that it need not be told.
+    fn ignores_all(&self) -> bool {
+        false
+    }
+
     /// Whether it has failed and cannot go on: the run is then stopped at the next chance.
     fn has_failed(&self) -> bool {
         false
@@ -137,99 +142,93 @@ pub trait Observer {
 
 /// The observer that ignores everything.
 impl Observer for () {
-    fn watches_ageing(&self) -> bool {
-        false
+    fn ignores_all(&self) -> bool {
+        true
     }
 }
 
-/// An observer that is lent to a run. Every event is handed on, so this list has every method of [`Observer`].
-impl<O: Observer + ?Sized> Observer for &mut O {
-    fn begin(&mut self, beginning: &Beginning) {
-        O::begin(self, beginning);
-    }
+/// An observer that is lent, as the engine tells it. One that ignores everything is not called at all.
+pub struct ObserverRef<'a>(Option<&'a mut (dyn Observer + 'a)>);
 
+/// Who lends the engine an observer. The engine sees them all alike, and is compiled once.
+pub trait ObserverSlot {
+    /// The observer.
+    fn observer(&mut self) -> ObserverRef<'_>;
+}
+
+impl<O: Observer> ObserverSlot for O {
     #[inline]
-    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
-        O::command(self, start, end, command);
+    fn observer(&mut self) -> ObserverRef<'_> {
+        ObserverRef::of(self)
     }
+}
 
+impl ObserverSlot for ObserverRef<'_> {
     #[inline]
-    fn request(&mut self, record: &RequestRecord) {
-        O::request(self, record);
+    fn observer(&mut self) -> ObserverRef<'_> {
+        match &mut self.0 {
+            Some(observer) => ObserverRef(Some(&mut **observer)),
+            None => ObserverRef(None),
+        }
     }
+}
 
+impl<'a> ObserverRef<'a> {
+    /// Lends an observer.
     #[inline]
-    fn accepted(&mut self, slot: u32, request: &HostRequest) {
-        O::accepted(self, slot, request);
+    pub fn of(observer: &'a mut dyn Observer) -> ObserverRef<'a> {
+        ObserverRef(if observer.ignores_all() { None } else { Some(observer) })
     }
 
+    /// As [`Observer::watches_ageing`].
+    pub fn watches_ageing(&self) -> bool {
+        self.0.as_ref().is_some_and(|observer| observer.watches_ageing())
+    }
+
+    /// As [`Observer::watches_transfers`].
     #[inline]
-    fn completed(&mut self, slot: u32, now: Time) {
-        O::completed(self, slot, now);
+    pub fn watches_transfers(&self) -> bool {
+        self.0.as_ref().is_some_and(|observer| observer.watches_transfers())
     }
 
-    #[inline]
-    fn failed(&mut self, slot: u32, now: Time) {
-        O::failed(self, slot, now);
+    /// As [`Observer::has_failed`].
+    pub fn has_failed(&self) -> bool {
+        self.0.as_ref().is_some_and(|observer| observer.has_failed())
     }
+}
 
-    fn refused(&mut self, slot: u32, error: ZoneError) {
-        O::refused(self, slot, error);
-    }
+/// Hands events on to the observer that is lent.
+macro_rules! tells {
+    ($($event:ident($($value:ident: $of:ty),*);)*) => {
+        impl ObserverRef<'_> {
+            $(
+                #[doc = concat!("As [`Observer::", stringify!($event), "`].")]
+                #[inline]
+                pub fn $event(&mut self, $($value: $of),*) {
+                    if let Some(observer) = &mut self.0 {
+                        observer.$event($($value),*);
+                    }
+                }
+            )*
+        }
+    };
+}
 
-    fn admitted(&mut self, slot: u32, offset_bytes: u64) {
-        O::admitted(self, slot, offset_bytes);
-    }
-
-    #[inline]
-    fn stages_units(&mut self, list: u32, units: &[PageUnit]) {
-        O::stages_units(self, list, units);
-    }
-
-    #[inline]
-    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
-        O::queued(self, command, array);
-    }
-
-    #[inline]
-    fn reads_page(&mut self, read: &PageRead) {
-        O::reads_page(self, read);
-    }
-
-    #[inline]
-    fn gives_up(&mut self, lpn: Lpn) {
-        O::gives_up(self, lpn);
-    }
-
-    fn watches_ageing(&self) -> bool {
-        O::watches_ageing(self)
-    }
-
-    #[inline]
-    fn watches_transfers(&self) -> bool {
-        O::watches_transfers(self)
-    }
-
-    #[inline]
-    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
-        O::transfer(self, die, start, end);
-    }
-
-    #[inline]
-    fn torn(&mut self, command: &FlashCommand) {
-        O::torn(self, command);
-    }
-
-    fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
-        O::power_lost(self, array, random);
-    }
-
-    #[inline]
-    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
-        O::suspended(self, start, end, command);
-    }
-
-    fn has_failed(&self) -> bool {
-        O::has_failed(self)
-    }
+tells! {
+    begin(beginning: &Beginning);
+    command(start: Time, end: Time, command: &FlashCommand);
+    request(record: &RequestRecord);
+    accepted(slot: u32, request: &HostRequest);
+    completed(slot: u32, now: Time);
+    failed(slot: u32, now: Time);
+    stages_units(list: u32, units: &[PageUnit]);
+    refused(slot: u32, error: ZoneError);
+    admitted(slot: u32, offset_bytes: u64);
+    queued(command: &FlashCommand, array: &NandArray);
+    reads_page(read: &PageRead);
+    gives_up(lpn: Lpn);
+    transfer(die: DieId, start: Time, end: Time);
+    torn(command: &FlashCommand);
+    power_lost(array: &mut NandArray, random: &mut RandomStream);
+    suspended(start: Time, end: Time, command: &FlashCommand);
 }

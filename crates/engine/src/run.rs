@@ -8,7 +8,7 @@ use pumice_workload::{TraceError, Workload, WorkloadReader};
 use crate::error::SimError;
 use crate::flows::Flows;
 use crate::lookahead::Lookahead;
-use crate::observe::Observer;
+use crate::observe::{Observer, ObserverRef};
 use crate::results::{Outcome, integrity_error};
 use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
@@ -90,10 +90,10 @@ pub(crate) trait Meeting {
 }
 
 /// The loop's own state.
-pub(crate) struct Run<'a, 'p, O: Observer + ?Sized> {
+pub(crate) struct Run<'a, 'p> {
     config: &'a Config,
     /// The device with its host.
-    pub session: Session<&'a mut O>,
+    pub session: Session<ObserverRef<'a>>,
     requests: RunRequests,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
     /// The other threads, if there are any.
@@ -112,24 +112,24 @@ pub fn run(config: &Config, scale: f64, progress: &mut dyn FnMut(&Progress) -> b
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_observed<O: Observer + ?Sized>(
+pub fn run_observed(
     config: &Config,
     scale: f64,
-    observer: &mut O,
+    observer: &mut dyn Observer,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
     run_to_end(config, scale, observer, progress)?.outcome()
 }
 
 /// A run that has ended, before its document is made. Who needs a few counts of it takes them from its session.
-pub struct EndedRun<'a, O: Observer + ?Sized> {
+pub struct EndedRun<'a> {
     /// The device with its host.
-    pub session: Session<&'a mut O>,
+    pub session: Session<ObserverRef<'a>>,
     check: Check,
     origin: Origin,
 }
 
-impl<O: Observer + ?Sized> EndedRun<'_, O> {
+impl EndedRun<'_> {
     /// What it has found wrong, as an integrity run.
     pub fn integrity_error(&self) -> Option<String> {
         let Ssd { host, controller, power, .. } = &self.session.ssd;
@@ -149,12 +149,12 @@ impl<O: Observer + ?Sized> EndedRun<'_, O> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_to_end<'a, O: Observer + ?Sized>(
+pub fn run_to_end<'a>(
     config: &'a Config,
     scale: f64,
-    observer: &'a mut O,
+    observer: &'a mut dyn Observer,
     progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<EndedRun<'a, O>, SimError> {
+) -> Result<EndedRun<'a>, SimError> {
     Run::begin(config, scale, observer, progress)?.run_out()
 }
 
@@ -198,7 +198,7 @@ fn takes_all(config: &Config) -> bool {
     config.run.until.is_none() && config.ftl.shared.recovery == Recovery::Off
 }
 
-impl<'a, 'p, O: Observer + ?Sized> Run<'a, 'p, O> {
+impl<'a, 'p> Run<'a, 'p> {
     /// A run before its first request.
     ///
     /// # Errors
@@ -206,11 +206,11 @@ impl<'a, 'p, O: Observer + ?Sized> Run<'a, 'p, O> {
     pub fn begin(
         config: &'a Config,
         scale: f64,
-        observer: &'a mut O,
+        observer: &'a mut dyn Observer,
         progress: &'p mut dyn FnMut(&Progress) -> bool,
-    ) -> Result<Run<'a, 'p, O>, SimError> {
+    ) -> Result<Run<'a, 'p>, SimError> {
         refuse_failures(config)?;
-        let session = Session::new(config, scale, observer)?;
+        let session = Session::new(config, scale, ObserverRef::of(observer))?;
         let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
         Ok(Run { config, session, requests, progress, meeting: None })
     }
@@ -219,7 +219,7 @@ impl<'a, 'p, O: Observer + ?Sized> Run<'a, 'p, O> {
     ///
     /// # Errors
     /// As [`run`].
-    pub fn run_out(mut self) -> Result<EndedRun<'a, O>, SimError> {
+    pub fn run_out(mut self) -> Result<EndedRun<'a>, SimError> {
         self.execute()?;
         let Run { config, session, requests, .. } = self;
         Ok(EndedRun { session, check: config.run.check, origin: requests.origin(config) })

@@ -13,13 +13,13 @@ use crate::controller::{Controller, Moment, PageAccess, PageEnd, Waits, names_re
 use crate::error::SimError;
 use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::power::PowerCuts;
 use crate::results::BusyTimes;
 use crate::scheduler::{NOBODY, PageDone, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
-pub struct Ssd<O: Observer> {
+pub struct Ssd<O: ObserverSlot> {
     /// Requests in flight and what was measured of them.
     pub host: Host,
     /// Controller, translation layer, scheduler and chips.
@@ -32,7 +32,7 @@ pub struct Ssd<O: Observer> {
     pub observer: O,
 }
 
-impl<O: Observer> Ssd<O> {
+impl<O: ObserverSlot> Ssd<O> {
     /// A device that was just built.
     pub fn new(config: &Config, built: Built, observer: O) -> Ssd<O> {
         let Built { geometry, ftl, chips, oracle, decider, .. } = built;
@@ -115,7 +115,7 @@ impl<O: Observer> Ssd<O> {
     pub fn arrive(&mut self, request: &HostRequest, measured: bool, now: Time) -> Result<(), SimError> {
         self.now = now;
         let (id, is_here) = self.host.accept(request, measured, now);
-        self.observer.accepted(id, request);
+        self.observer.observer().accepted(id, request);
         if is_here { self.begin(id) } else { Ok(()) }
     }
 
@@ -127,7 +127,7 @@ impl<O: Observer> Ssd<O> {
             match self.begin_in_zone(id, &request)? {
                 Some(pages) => request = pages,
                 None => {
-                    self.host.page_ended(id, now, None, &mut self.observer);
+                    self.host.page_ended(id, now, None, &mut self.observer.observer());
                     return Ok(());
                 }
             }
@@ -136,7 +136,7 @@ impl<O: Observer> Ssd<O> {
         if request.kind == RequestKind::Flush {
             self.host.oracle.note_flush(id);
             let again = self.host.is_flushing_for_another(id);
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
             for _ in 0..self.controller.begin_flush(id, again, moment)? {
                 self.host.page_begun(id);
             }
@@ -147,7 +147,7 @@ impl<O: Observer> Ssd<O> {
             }
             self.host.page_begun(id);
             let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).of(&request);
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
             if self.controller.begin(access, moment)? {
                 self.host.page_done_at_once(id);
             }
@@ -156,7 +156,7 @@ impl<O: Observer> Ssd<O> {
         if self.controller.is_buffered() {
             self.flush(false)?;
         }
-        self.host.page_ended(id, now, None, &mut self.observer);
+        self.host.page_ended(id, now, None, &mut self.observer.observer());
         self.remind()
     }
 
@@ -184,7 +184,7 @@ impl<O: Observer> Ssd<O> {
             self.host.remind_of_look_up(token, time, self.now);
         }
         while let Some(id) = self.controller.take_page_done() {
-            self.host.page_ended(id, self.now, None, &mut self.observer);
+            self.host.page_ended(id, self.now, None, &mut self.observer.observer());
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush(&mut self, everything: bool) -> Result<(), SimError> {
-        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
         self.controller.flush(everything, moment)?;
         self.remind()
     }
@@ -241,7 +241,7 @@ impl<O: Observer> Ssd<O> {
                 Ok(())
             }
             Some((at, Due::Sent(id))) => {
-                self.host.complete(id, at, None, &mut self.observer);
+                self.host.complete(id, at, None, &mut self.observer.observer());
                 Ok(())
             }
             Some((at, Due::LookedUp(token, took))) => {
@@ -250,7 +250,7 @@ impl<O: Observer> Ssd<O> {
                 self.remind()
             }
             Some((now, Due::Gathered(page))) => {
-                let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+                let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
                 self.controller.force_out_page(page, moment)?;
                 self.owe_cores();
                 Ok(())
@@ -262,7 +262,7 @@ impl<O: Observer> Ssd<O> {
     /// Handles events of the scheduler: what is done comes back to the host.
     #[inline]
     fn run_flash_until(&mut self, due: Time) -> Result<u64, SimError> {
-        let handled = self.controller.scheduler.run_until(due, &mut self.now, &mut self.observer)?;
+        let handled = self.controller.scheduler.run_until(due, &mut self.now, &mut self.observer.observer())?;
         self.notice()?;
         Ok(handled)
     }
@@ -273,7 +273,7 @@ impl<O: Observer> Ssd<O> {
         let now = self.now;
         while let Some(done) = self.controller.scheduler.first_done() {
             if names_request(done.token) {
-                self.host.note_page_done(done, now, &mut self.observer);
+                self.host.note_page_done(done, now, &mut self.observer.observer());
                 self.controller.scheduler.take_done();
                 continue;
             }
@@ -281,7 +281,7 @@ impl<O: Observer> Ssd<O> {
             self.end_stage(&done)?;
         }
         if let Some(die) = self.controller.scheduler.take_idle() {
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
             self.controller.work_when_idle(die, moment)?;
         }
         self.owe_cores();
@@ -291,13 +291,13 @@ impl<O: Observer> Ssd<O> {
     /// What a stage of an access waited for is done.
     fn end_stage(&mut self, done: &PageDone) -> Result<(), SimError> {
         let now = self.now;
-        let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+        let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
         match self.controller.note_done(done, moment)? {
-            PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), &mut self.observer),
+            PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), &mut self.observer.observer()),
             PageEnd::Internal => {}
         }
         while let Some(id) = self.controller.take_page_done() {
-            self.host.page_ended(id, now, None, &mut self.observer);
+            self.host.page_ended(id, now, None, &mut self.observer.observer());
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn cut_flash(&mut self) -> Result<Vec<UnderWay>, SimError> {
-        self.controller.scheduler.cut_power(self.now, &mut self.observer)
+        self.controller.scheduler.cut_power(self.now, &mut self.observer.observer())
     }
 
     /// The commands that are changing flash at an instant that no event comes before.
@@ -322,12 +322,12 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn changing_at(&mut self, at: Time) -> Result<Vec<UnderWay>, SimError> {
-        self.controller.scheduler.changing_at(at, &mut self.observer)
+        self.controller.scheduler.changing_at(at, &mut self.observer.observer())
     }
 
     /// Tells the observer that the power was cut, and what was under way torn.
     pub fn tell_power_lost(&mut self, random: &mut RandomStream) {
-        self.observer.power_lost(&mut self.controller.scheduler.chips.checked.array, random);
+        self.observer.observer().power_lost(&mut self.controller.scheduler.chips.checked.array, random);
     }
 
     /// The power is cut, and the device's own energy lasts: what is queued ends, what is buffered is programmed, and what
@@ -344,7 +344,7 @@ impl<O: Observer> Ssd<O> {
             self.flush(true)?;
             self.run_out(None)?;
         }
-        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
         self.controller.save_trims(moment)?;
         self.run_out(None).map(drop)
     }
@@ -363,9 +363,9 @@ impl<O: Observer> Ssd<O> {
                 self.run_until(at)?;
                 continue;
             }
-            self.controller.scheduler.run_until(at, &mut self.now, &mut self.observer)?;
+            self.controller.scheduler.run_until(at, &mut self.now, &mut self.observer.observer())?;
             while let Some(done) = self.controller.scheduler.take_done() {
-                let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: &mut self.observer };
+                let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: self.observer.observer() };
                 self.controller.note_done(&done, moment)?;
                 while self.controller.take_page_done().is_some() {}
             }
@@ -379,7 +379,7 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn waiting_at(&mut self, at: Time) -> Result<Vec<FlashCommand>, SimError> {
-        self.controller.scheduler.waiting_at(at, &mut self.observer)
+        self.controller.scheduler.waiting_at(at, &mut self.observer.observer())
     }
 
     /// Queues commands of a device that recovers, each on its own.
@@ -391,7 +391,7 @@ impl<O: Observer> Ssd<O> {
             let commands = std::slice::from_ref(command);
             let alone =
                 Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false, part: Time::ZERO };
-            self.controller.scheduler.submit(&alone, self.now, &mut self.observer)?;
+            self.controller.scheduler.submit(&alone, self.now, &mut self.observer.observer())?;
         }
         Ok(())
     }
@@ -407,7 +407,7 @@ impl<O: Observer> Ssd<O> {
         self.run_pages(request)?;
         let portion = self.host.portion.as_ref();
         if measured && portion.is_none_or(|portion| portion.counts(request, &self.host.pages)) {
-            self.host.note_untimed(request, &mut self.observer);
+            self.host.note_untimed(request, &mut self.observer.observer());
         }
         Ok(())
     }
@@ -420,7 +420,7 @@ impl<O: Observer> Ssd<O> {
                     self.run_pages(&pages)?;
                 }
                 if measured {
-                    self.host.note_untimed(request, &mut self.observer);
+                    self.host.note_untimed(request, &mut self.observer.observer());
                 }
             }
             Err(refusal) => self.host.metrics.refused[refusal.place()] += u64::from(measured),
@@ -437,7 +437,7 @@ impl<O: Observer> Ssd<O> {
                 continue;
             }
             let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
-            self.controller.run_untimed(&access, &mut self.host.oracle, &mut self.observer)?;
+            self.controller.run_untimed(&access, &mut self.host.oracle, &mut self.observer.observer())?;
             self.note_u_blocks();
         }
         if request.kind == RequestKind::Flush && self.controller.heeds_flushes() {
@@ -461,7 +461,7 @@ impl<O: Observer> Ssd<O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush_untimed(&mut self) -> Result<(), SimError> {
-        self.controller.flush_untimed(true, &mut self.host.oracle, &mut self.observer)
+        self.controller.flush_untimed(true, &mut self.host.oracle, &mut self.observer.observer())
     }
 
     /// Starts measuring at `now`: everything counted so far is warm-up.

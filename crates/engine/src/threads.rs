@@ -121,7 +121,7 @@ fn together<'a>(
     (config, scale): (&'a Config, f64),
     (homes, number): (&Homes, u8),
     progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Option<EndedRun<'a, ()>> {
+) -> Option<EndedRun<'a>> {
     let meeting =
         Threaded { homes, number, ended: Mutex::default(), all: Condvar::new(), gave_up: AtomicBool::new(false) };
     let meeting = &meeting;
@@ -174,7 +174,7 @@ impl Threaded<'_> {
         scale: f64,
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
         progress: &mut dyn FnMut(&Progress) -> bool,
-    ) -> Option<EndedRun<'a, ()>> {
+    ) -> Option<EndedRun<'a>> {
         // However this ends, the others wait for it no longer.
         let leaving = Leaving(self);
         let ended = self.run_portion(config, scale, (own, hand_over), progress);
@@ -190,7 +190,7 @@ impl Threaded<'_> {
         scale: f64,
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
         progress: &mut dyn FnMut(&Progress) -> bool,
-    ) -> Option<EndedRun<'a, ()>> {
+    ) -> Option<EndedRun<'a>> {
         let mut goes_on = |report: &Progress| !self.gave_up.load(Ordering::Relaxed) && progress(report);
         // Of no size, so that nothing is lost.
         let nobody = Box::leak(Box::new(()));

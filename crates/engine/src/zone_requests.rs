@@ -5,7 +5,7 @@ use pumice_types::{HostRequest, Lpn, RequestKind, ZoneCommand};
 
 use crate::controller::Moment;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::ssd::Ssd;
 
 /// What is to be done for a request that its zone takes.
@@ -16,7 +16,7 @@ enum Admitted {
     Command(ZoneCommand, Lpn),
 }
 
-impl<O: Observer> Ssd<O> {
+impl<O: ObserverSlot> Ssd<O> {
     /// Whether a zone has to check the request.
     #[inline]
     pub(crate) fn is_for_zones(&self, request: &HostRequest) -> bool {
@@ -30,18 +30,20 @@ impl<O: Observer> Ssd<O> {
     pub(crate) fn begin_in_zone(&mut self, id: u32, request: &HostRequest) -> Result<Option<HostRequest>, SimError> {
         if request.kind != RequestKind::Read {
             let page = self.host.pages.first_of(request);
-            let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+            let moment =
+                &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
             self.controller.settle_zone(request.kind, page, moment)?;
         }
         let done = match self.admit(request)? {
             Ok(Admitted::Pages(pages)) => {
                 if pages.kind == RequestKind::Write {
-                    self.observer.admitted(id, pages.offset_bytes);
+                    self.observer.observer().admitted(id, pages.offset_bytes);
                 }
                 return Ok(Some(pages));
             }
             Ok(Admitted::Command(command, page)) => {
-                let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+                let moment =
+                    &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
                 self.controller.begin_zone_command(id, (command, page), moment)?
             }
             Err(refusal) => Err(refusal),
@@ -50,7 +52,7 @@ impl<O: Observer> Ssd<O> {
             Ok(groups) => (0..groups).for_each(|_| self.host.page_begun(id)),
             Err(refusal) => {
                 self.host.refuse(id, refusal);
-                self.observer.refused(id, refusal);
+                self.observer.observer().refused(id, refusal);
             }
         }
         Ok(None)
@@ -67,7 +69,7 @@ impl<O: Observer> Ssd<O> {
         Ok(match self.admit(request)? {
             Ok(Admitted::Pages(pages)) => Ok(Some(pages)),
             Ok(Admitted::Command(command, page)) => {
-                let (oracle, observer) = (&mut self.host.oracle, &mut self.observer);
+                let (oracle, observer) = (&mut self.host.oracle, &mut self.observer.observer());
                 self.controller.run_zone_command((command, page), oracle, observer)?.map(|()| None)
             }
             Err(refusal) => Err(refusal),

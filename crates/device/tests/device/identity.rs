@@ -2,7 +2,7 @@
 
 use pumice_config::Config;
 use pumice_device::{Device, DeviceCompletion, DeviceError, Status};
-use pumice_engine::observe::{Observer, RequestRecord};
+use pumice_engine::observe::{Observer, ObserverRef, RequestRecord};
 use pumice_engine::{Session, SimError, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::{Choice, FlashCommand, HostRequest, Time};
@@ -33,7 +33,8 @@ fn compared(mut document: Value) -> Value {
 /// the run ends well.
 fn fed(sets: &[(&str, &str)], chunks: &mut RandomStream) -> Value {
     let config = Config::resolve(&source(sets)).expect("a spec");
-    let nobody: &mut dyn Observer = &mut ();
+    let nobody = &mut ();
+    let nobody = ObserverRef::of(nobody);
     let capacity = Session::new(&config, 1.0, nobody).expect("a device").capacity();
     fed_with(sets, &requests(&config, capacity), chunks).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
 }
@@ -265,7 +266,7 @@ fn feed(
     chunks: &mut RandomStream,
     log: &mut dyn Observer,
 ) -> Result<(), SimError> {
-    let mut session = Session::new(config, 1.0, log)?;
+    let mut session = Session::new(config, 1.0, ObserverRef::of(log))?;
     if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {}
     }
@@ -290,9 +291,7 @@ fn feed(
 /// one: what ends a run in an error ends the others in the same.
 fn compare(told: &[(&str, &str)], config: &Config, chunks: &mut RandomStream) -> Option<Value> {
     let (mut log, mut found) = (Log::default(), Log::default());
-    // One kind for all observers: the engine is compiled once for them.
-    let seen: &mut dyn Observer = &mut log;
-    let ran = run_observed(config, 1.0, seen, &mut |_| true).map(|outcome| outcome.document);
+    let ran = run_observed(config, 1.0, &mut log, &mut |_| true).map(|outcome| outcome.document);
     let fed = feed(config, &log.taken, chunks, &mut found);
     assert!(log == found, "{told:?}");
     let document = fed_with(told, &log.taken, chunks);

@@ -7,12 +7,12 @@ use super::access::PageAccess;
 use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 impl Controller {
     /// Gives the chips what the programs of the plan put into the units of their pages, and counts it.
     #[inline(never)]
-    pub(super) fn stage_units(&mut self, observer: &mut impl Observer) {
+    pub(super) fn stage_units(&mut self, observer: &mut ObserverRef) {
         let mut plan = std::mem::take(&mut self.plan);
         let per_page = usize::from(self.scheduler.chips.checked.array.config().geometry.units_per_page);
         for command in plan.commands.iter().filter(|command| command.op == FlashOp::Program) {
@@ -25,7 +25,7 @@ impl Controller {
     }
 
     /// Gives the chips what the programs of a plan put into the units of their pages.
-    fn stage_units_of(&mut self, plan: &mut Plan, observer: &mut impl Observer) {
+    fn stage_units_of(&mut self, plan: &mut Plan, observer: &mut ObserverRef) {
         let array = &mut self.scheduler.chips.checked.array;
         let units = usize::from(array.config().geometry.units_per_page);
         for command in plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
@@ -38,7 +38,7 @@ impl Controller {
     }
 
     /// Makes a plan of a device that recovers ready for the chips: numbers, and what goes into units.
-    pub fn prepare_recovery(&mut self, plan: &mut Plan, observer: &mut impl Observer) {
+    pub fn prepare_recovery(&mut self, plan: &mut Plan, observer: &mut ObserverRef) {
         if !plan.units.is_empty() {
             self.stage_units_of(plan, observer);
         }
@@ -68,7 +68,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn force_out_page<O: Observer>(&mut self, page: PageAddress, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub fn force_out_page(&mut self, page: PageAddress, moment: &mut Moment) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
             open.force_out_page(page, &mut self.plan)?;
@@ -77,7 +77,7 @@ impl Controller {
     }
 
     /// Programs all pages in which units of the host gather.
-    pub(super) fn force_out_all<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub(super) fn force_out_all(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
             open.force_out_all(&mut self.plan)?;
@@ -87,17 +87,13 @@ impl Controller {
 
     /// Lets a flush wait for all programs under way. Units of programs that have not been decided yet will not gather.
     /// Returns for how much it waits.
-    pub(super) fn await_open_pages<O: Observer>(
-        &mut self,
-        request: u32,
-        moment: &mut Moment<O>,
-    ) -> Result<u32, SimError> {
+    pub(super) fn await_open_pages(&mut self, request: u32, moment: &mut Moment) -> Result<u32, SimError> {
         self.accesses.force_buffered();
-        self.scheduler.wait_for_programs(request, moment.now, moment.observer)
+        self.scheduler.wait_for_programs(request, moment.now, &mut moment.observer)
     }
 
     /// Programs all pages in which units of the host gather, without a clock.
-    pub(super) fn force_out_untimed(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn force_out_untimed(&mut self, observer: &mut ObserverRef) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
             open.force_out_all(&mut self.plan)?;

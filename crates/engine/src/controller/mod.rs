@@ -26,7 +26,7 @@ use pumice_types::{DieId, HostRequest, Lpn, PageAddress, RecoveryFault, RequestK
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::{CommandTally, LatencyParts, Stage};
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
 pub use access::{PageAccess, Waits, names_request};
@@ -101,13 +101,13 @@ pub struct Controller {
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
-pub struct Moment<'a, O: Observer> {
+pub struct Moment<'a> {
     /// The present.
     pub now: Time,
     /// What the host stored.
     pub oracle: &'a mut Oracle,
     /// Observer of the run.
-    pub observer: &'a mut O,
+    pub observer: ObserverRef<'a>,
 }
 
 /// What the end of a stage is to the host.
@@ -232,7 +232,7 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     #[inline]
-    pub fn note_done<O: Observer>(&mut self, done: &PageDone, moment: &mut Moment<O>) -> Result<PageEnd, SimError> {
+    pub fn note_done(&mut self, done: &PageDone, moment: &mut Moment) -> Result<PageEnd, SimError> {
         let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
         access.groups_left -= 1;
         if access.groups_left > 0 {
@@ -270,7 +270,7 @@ impl Controller {
     }
 
     /// Frees a place in the write buffer and stores the writes that waited for it.
-    fn buffered_page_ended<O: Observer>(&mut self, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn buffered_page_ended(&mut self, entry: u32, moment: &mut Moment) -> Result<(), SimError> {
         if let Some(buffer) = &mut self.buffer {
             buffer.release(entry, &mut self.pages_done);
         }
@@ -279,7 +279,7 @@ impl Controller {
     }
 
     /// Stores writes that waited for room in the write buffer.
-    fn let_in<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn let_in(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         while let Some(&(access, _)) = self.waiting.front() {
             match self.write_to_buffer(&access, moment)? {
                 BufferedWrite::NoRoom => break,
@@ -293,11 +293,7 @@ impl Controller {
 
     /// Writes a page into the buffer, if there is one with room. With force unit access its program begins at once,
     /// and the page is done with it.
-    fn write_to_buffer<O: Observer>(
-        &mut self,
-        access: &PageAccess,
-        moment: &mut Moment<O>,
-    ) -> Result<BufferedWrite, SimError> {
+    fn write_to_buffer(&mut self, access: &PageAccess, moment: &mut Moment) -> Result<BufferedWrite, SimError> {
         let Some(buffer) = &mut self.buffer else { return Ok(BufferedWrite::NoRoom) };
         let Some(entry) = buffer.write(access.lpn, access.mask, access.stream) else {
             return Ok(BufferedWrite::NoRoom);
@@ -318,12 +314,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn begin_flush<O: Observer>(
-        &mut self,
-        request: u32,
-        again: bool,
-        moment: &mut Moment<O>,
-    ) -> Result<u32, SimError> {
+    pub fn begin_flush(&mut self, request: u32, again: bool, moment: &mut Moment) -> Result<u32, SimError> {
         if self.rules.ignores_flushes || self.rules.keeps_buffer {
             return Ok(0);
         }
@@ -337,12 +328,7 @@ impl Controller {
 
     /// Lets the layer write down which pages were given up; `again`: also what it is writing down. Returns for how much
     /// `wait` waits.
-    fn write_down_trims<O: Observer>(
-        &mut self,
-        wait: &Wait,
-        again: bool,
-        moment: &mut Moment<O>,
-    ) -> Result<u32, SimError> {
+    fn write_down_trims(&mut self, wait: &Wait, again: bool, moment: &mut Moment) -> Result<u32, SimError> {
         self.plan.clear();
         self.number_write();
         if let Some(trims) = self.ftl.layer_mut().durable_trims() {
@@ -355,7 +341,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn save_trims<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub fn save_trims(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         self.write_down_trims(&Wait::NOBODY, false, moment).map(drop)
     }
 
@@ -374,7 +360,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn flush<O: Observer>(&mut self, everything: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub fn flush(&mut self, everything: bool, moment: &mut Moment) -> Result<(), SimError> {
         loop {
             while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
                 self.program(&due, false, moment)?;
@@ -388,7 +374,7 @@ impl Controller {
     }
 
     /// Begins to program a buffered page; `through`: it is done only when it is on flash.
-    fn program<O: Observer>(&mut self, due: &DuePage, through: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn program(&mut self, due: &DuePage, through: bool, moment: &mut Moment) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
         let access = access.to_stream(due.stream).through(through);
         let token = self.accesses.insert(access);
@@ -401,7 +387,7 @@ impl Controller {
     }
 
     /// Goes on with the program of a buffered page.
-    fn proceed_program<O: Observer>(&mut self, token: u32, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn proceed_program(&mut self, token: u32, entry: u32, moment: &mut Moment) -> Result<(), SimError> {
         if !self.proceed(token, moment)?
             && let Some(buffer) = &mut self.buffer
         {
@@ -413,7 +399,7 @@ impl Controller {
 
     /// Goes on with what no longer waits for places of older programs: programs in the order in which they began, and
     /// trims.
-    fn proceed_held_back<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn proceed_held_back(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         let mut nth = 0;
         while let Some(&held) = self.held_back.get(nth) {
             if self.must_wait(held) {
@@ -440,7 +426,7 @@ impl Controller {
 
     /// Goes on with a trim that had to wait. Nothing but this tells its request that the page is done, if nothing else is
     /// to be waited for.
-    fn proceed_trim<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn proceed_trim(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
         let request = self.accesses.get(token).and_then(|access| access.waits.request());
         if !self.proceed(token, moment)? {
             self.pages_done.extend(request);
@@ -461,7 +447,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn work_when_idle<O: Observer>(&mut self, die: DieId, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub fn work_when_idle(&mut self, die: DieId, moment: &mut Moment) -> Result<(), SimError> {
         if self.rules.works_when_idle {
             self.plan.clear();
             let stepped = self.ftl.step(die, &mut self.plan).map_err(SimError::from);

@@ -9,7 +9,7 @@ use super::{Controller, Moment};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::KindMetrics;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 /// Times of the zone operations that are done.
 #[derive(Clone, Default)]
@@ -34,12 +34,12 @@ impl ZoneTimes {
 impl Controller {
     /// Begins the zone operations that the access which was just decided made the host ask for.
     #[inline]
-    pub(super) fn begin_operations<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub(super) fn begin_operations(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         if self.rules.has_zones { self.begin_all_operations(moment) } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn begin_all_operations<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn begin_all_operations(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         loop {
             self.plan.clear();
             let Some(operation) = self.ftl.next_operation(&mut self.plan) else { return Ok(()) };
@@ -68,13 +68,13 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn begin_zone_command<O: Observer>(
+    pub fn begin_zone_command(
         &mut self,
         request: u32,
         command: (ZoneCommand, Lpn),
-        moment: &mut Moment<O>,
+        moment: &mut Moment,
     ) -> Result<Result<u32, ZoneError>, SimError> {
-        if let Err(refusal) = self.command_zone(command, Some(request), moment.oracle, moment.observer) {
+        if let Err(refusal) = self.command_zone(command, Some(request), moment.oracle, &mut moment.observer) {
             return Ok(Err(refusal));
         }
         let mut groups = 0;
@@ -97,7 +97,7 @@ impl Controller {
         &mut self,
         command: (ZoneCommand, Lpn),
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<Result<(), ZoneError>, SimError> {
         match self.command_zone(command, None, oracle, observer) {
             Ok(()) => self.run_operations_untimed(observer).map(Ok),
@@ -111,7 +111,7 @@ impl Controller {
         (command, page): (ZoneCommand, Lpn),
         request: Option<u32>,
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), ZoneError> {
         let Some(zones) = self.ftl.layer_mut().host_zones() else { return Ok(()) };
         for lpn in zones.command(command, page)?.map(Lpn) {
@@ -123,7 +123,7 @@ impl Controller {
     }
 
     /// Runs the layer's own operations without a clock.
-    pub(super) fn run_operations_untimed(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn run_operations_untimed(&mut self, observer: &mut ObserverRef) -> Result<(), SimError> {
         while self.rules.has_zones {
             self.plan.clear();
             if self.ftl.next_operation(&mut self.plan).is_none() {

@@ -10,7 +10,7 @@ use super::{BufferedWrite, Controller, HeldBack, Moment};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::Stage;
-use crate::observe::{Observer, PageRead, PageReader};
+use crate::observe::{ObserverRef, PageRead, PageReader};
 
 impl Controller {
     /// Begins a page access of a request. Returns whether it is done at once.
@@ -18,13 +18,13 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     #[inline]
-    pub fn begin<O: Observer>(&mut self, mut access: PageAccess, moment: &mut Moment<O>) -> Result<bool, SimError> {
+    pub fn begin(&mut self, mut access: PageAccess, moment: &mut Moment) -> Result<bool, SimError> {
         if let Some(buffer) = &mut self.buffer {
             match access.kind {
                 RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
                     self.tally.counts.buffer_hits += 1;
                     self.plan.clear();
-                    self.tell_read(&access.in_last_stage(), moment.observer);
+                    self.tell_read(&access.in_last_stage(), &mut moment.observer);
                     return Ok(true);
                 }
                 RequestKind::Write => {
@@ -47,7 +47,7 @@ impl Controller {
             access.stage = Stage::Data;
             let planned = self.plan_stage(&access, moment.oracle);
             self.unless_worn_out(planned, moment)?;
-            self.tell_read(&access, moment.observer);
+            self.tell_read(&access, &mut moment.observer);
             let wait = Wait::of(&access, id, &self.scheduler.chips.timing);
             let is_done = self.submit_plan(&wait, moment)? == 0;
             self.note_placed(&access, moment.oracle);
@@ -79,7 +79,7 @@ impl Controller {
     }
 
     /// Takes an access through its stages until one has to be waited for. Returns whether one has.
-    pub(super) fn proceed<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+    pub(super) fn proceed(&mut self, token: u32, moment: &mut Moment) -> Result<bool, SimError> {
         loop {
             let Some(&mut access) = self.accesses.get(token) else { return Ok(false) };
             if access.stage == Stage::Data && self.trim_waits(&access) {
@@ -88,7 +88,7 @@ impl Controller {
             }
             let planned = self.plan_stage(&access, moment.oracle);
             self.unless_worn_out(planned, moment)?;
-            self.tell_read(&access, moment.observer);
+            self.tell_read(&access, &mut moment.observer);
             let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
             let look_up = self.plan.look_up;
             let mut groups = match self.in_turn.holds(&access) {
@@ -134,7 +134,7 @@ impl Controller {
 
     /// Tells the observer of a page that the plan reads for a request, or as the old copy of a page, or that is given up.
     #[inline]
-    fn tell_read(&self, access: &PageAccess, observer: &mut impl Observer) {
+    fn tell_read(&self, access: &PageAccess, observer: &mut ObserverRef) {
         let reader = match access.stage {
             Stage::Data if access.kind == RequestKind::Trim => return observer.gives_up(access.lpn),
             Stage::Data if access.kind == RequestKind::Read => access.waits.request().map(PageReader::Request),
@@ -164,10 +164,10 @@ impl Controller {
     }
 
     /// Hands over what a plan holds that stopped for want of a block, because the layer believes in it already.
-    pub(super) fn unless_worn_out<O: Observer>(
+    pub(super) fn unless_worn_out(
         &mut self,
         planned: Result<(), SimError>,
-        moment: &mut Moment<O>,
+        moment: &mut Moment,
     ) -> Result<(), SimError> {
         if matches!(planned, Err(SimError::WornOut(_))) {
             self.submit_plan(&Wait::NOBODY, moment)?;

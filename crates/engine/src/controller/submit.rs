@@ -6,7 +6,7 @@ use super::access::{PageAccess, Waits};
 use super::{Controller, Moment};
 use crate::error::SimError;
 use crate::metrics::Stage;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 use crate::scheduler::{NOBODY, Submission};
 
 /// What waits for a plan, and how.
@@ -50,8 +50,8 @@ impl Controller {
     /// Gives the plan to the scheduler, a group of commands for each run on one die. Returns for how
     /// many groups is waited: for the one that completes the access, or for all of them.
     #[inline]
-    pub(super) fn submit_plan<O: Observer>(&mut self, wait: &Wait, moment: &mut Moment<O>) -> Result<u32, SimError> {
-        self.prepare_plan(moment.observer);
+    pub(super) fn submit_plan(&mut self, wait: &Wait, moment: &mut Moment) -> Result<u32, SimError> {
+        self.prepare_plan(&mut moment.observer);
         let completes = self.plan.completes();
         let (mut waiting, mut start) = (0, 0);
         while let Some(first) = self.plan.commands.get(start) {
@@ -74,7 +74,7 @@ impl Controller {
                 urgent: wait.urgent,
                 part: wait.part,
             };
-            let answered = self.scheduler.submit(&group, moment.now, moment.observer)?;
+            let answered = self.scheduler.submit(&group, moment.now, &mut moment.observer)?;
             if answered {
                 self.tally.counts.buffer_hits += 1;
             } else {
@@ -89,7 +89,7 @@ impl Controller {
 
     /// What is done with every plan before its first command runs.
     #[inline]
-    pub(super) fn prepare_plan(&mut self, observer: &mut impl Observer) {
+    pub(super) fn prepare_plan(&mut self, observer: &mut ObserverRef) {
         self.note_erases();
         if !self.plan.units.is_empty() {
             self.stage_units(observer);

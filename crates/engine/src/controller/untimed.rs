@@ -9,7 +9,7 @@ use super::{Controller, STAGES};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::host::programs::StoredVersion;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 impl Controller {
     /// Runs one page access of a request.
@@ -20,7 +20,7 @@ impl Controller {
         &mut self,
         access: &PageAccess,
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         let PageAccess { lpn, mask, kind, .. } = *access;
         let is_through = access.fua && self.heeds_flushes();
@@ -48,7 +48,7 @@ impl Controller {
         &mut self,
         mut access: PageAccess,
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         let stages = if self.is_staged(&access) { &STAGES[..] } else { &STAGES[2..] };
         for &stage in stages {
@@ -65,7 +65,7 @@ impl Controller {
     }
 
     /// Executes the commands of the plan, one after the other.
-    pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn execute_plan(&mut self, observer: &mut ObserverRef) -> Result<(), SimError> {
         self.prepare_plan(observer);
         for command in &self.plan.commands {
             self.tally.note(command);
@@ -83,7 +83,7 @@ impl Controller {
         &mut self,
         everything: bool,
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
             self.program_untimed(&due, false, oracle, observer)?;
@@ -97,7 +97,7 @@ impl Controller {
         due: &DuePage,
         through: bool,
         oracle: &mut Oracle,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask).to_stream(due.stream);
         let access = access.through(through);

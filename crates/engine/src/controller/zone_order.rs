@@ -11,7 +11,6 @@ use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
 use crate::metrics::LatencyParts;
-use crate::observe::Observer;
 
 /// The commands of one zone operation.
 #[derive(Clone)]
@@ -69,11 +68,11 @@ impl InTurn {
 impl Controller {
     /// Begins the first commands of an operation in the plan, `at_once` of them; the others follow them. Returns for how
     /// many groups `request` waits.
-    pub(super) fn begin_in_turn<O: Observer>(
+    pub(super) fn begin_in_turn(
         &mut self,
         (request, page): (u32, Lpn),
         (operation, at_once): (ZoneOperation, u32),
-        moment: &mut Moment<O>,
+        moment: &mut Moment,
     ) -> Result<u32, SimError> {
         let kind = RequestKind::Zone(ZoneCommand::Reset);
         let mut access = PageAccess::new(Waits::Request(request), page, kind, u64::MAX).in_last_stage();
@@ -89,7 +88,7 @@ impl Controller {
 
     /// Begins the next of the commands that an access waits for, if they follow one another.
     #[inline]
-    pub(super) fn begin_next<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub(super) fn begin_next(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
         match self.in_turn.take_next(token) {
             Some(next) => {
                 self.plan.clear();
@@ -107,7 +106,7 @@ impl Controller {
     }
 
     /// Begins the programs that were held back: those to the zone of a page, or all.
-    fn begin_held<O: Observer>(&mut self, of: Option<Lpn>, moment: &mut Moment<O>) -> Result<(), SimError> {
+    fn begin_held(&mut self, of: Option<Lpn>, moment: &mut Moment) -> Result<(), SimError> {
         for (program, wait) in std::mem::take(&mut self.in_turn.held) {
             if of.is_some_and(|page| !self.is_same_zone(page, program.lpn)) {
                 self.in_turn.held.push((program, wait));
@@ -122,7 +121,7 @@ impl Controller {
 
     /// The last of the commands that an access waited for has ended: programs that were held back begin.
     #[inline]
-    pub(super) fn operation_ended<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+    pub(super) fn operation_ended(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
         let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token) else { return Ok(()) };
         self.in_turn.zones.swap_remove(at);
         if self.in_turn.is_resetting() { Ok(()) } else { self.begin_held(None, moment) }
@@ -135,12 +134,7 @@ impl Controller {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn settle_zone<O: Observer>(
-        &mut self,
-        kind: RequestKind,
-        page: Lpn,
-        moment: &mut Moment<O>,
-    ) -> Result<(), SimError> {
+    pub fn settle_zone(&mut self, kind: RequestKind, page: Lpn, moment: &mut Moment) -> Result<(), SimError> {
         for at in 0..self.in_turn.zones.len() {
             let ZoneCommands { token, page: erased, .. } = self.in_turn.zones[at];
             while self.is_same_zone(page, erased) && !self.in_turn.zones[at].left.is_empty() {

@@ -17,7 +17,7 @@ use pumice_ftl::ZoneError;
 use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time, ZoneCommand};
 
 use crate::metrics::{FlowMetrics, LatencyParts, Metrics, Stage, TimeSeries};
-use crate::observe::{Observer, RequestRecord};
+use crate::observe::{ObserverRef, RequestRecord};
 use crate::scheduler::PageDone;
 use crate::stopping::StoppingRule;
 use cores::Cores;
@@ -243,7 +243,7 @@ impl Host {
 
     /// Notes a page of a request that is done, in one stage.
     #[inline]
-    pub fn note_page_done(&mut self, done: &PageDone, now: Time, observer: &mut impl Observer) {
+    pub fn note_page_done(&mut self, done: &PageDone, now: Time, observer: &mut ObserverRef) {
         let slot = &mut self.slots[done.token as usize];
         if slot.pages_left > 1 {
             slot.pages_left -= 1;
@@ -260,7 +260,7 @@ impl Host {
 
     /// Notes that a page of a request is done, or that all its pages have begun.
     #[inline]
-    pub fn page_ended(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
+    pub fn page_ended(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut ObserverRef) {
         let slot = &mut self.slots[id as usize];
         slot.pages_left -= 1;
         if slot.pages_left > 0 {
@@ -275,7 +275,7 @@ impl Host {
 
     /// Completes a request.
     #[inline]
-    pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
+    pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut ObserverRef) {
         let InFlight { request, arrival, submitted, controller, measured, .. } = self.slots[id as usize];
         if self.oracle.keeps_promises() {
             self.oracle.note_done(id, &request, self.pages.of(&request).map(|(lpn, _)| lpn));
@@ -313,7 +313,7 @@ impl Host {
     }
 
     /// Everything in flight fails at `now`. Returns how many requests that are.
-    pub fn fail_outstanding(&mut self, now: Time, observer: &mut impl Observer) -> u64 {
+    pub fn fail_outstanding(&mut self, now: Time, observer: &mut ObserverRef) -> u64 {
         let mut is_free = vec![false; self.slots.len()];
         self.free_slots.iter().for_each(|&id| is_free[id as usize] = true);
         let in_flight = (0..self.slots.len()).filter(|&id| !is_free[id]);
@@ -338,7 +338,7 @@ impl Host {
     }
 
     /// Notes a request of a run without a clock.
-    pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut impl Observer) {
+    pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut ObserverRef) {
         self.metrics.record_untimed(request);
         let flow = self.flows.get_mut(usize::from(request.flow));
         flow.into_iter().for_each(|flow| flow.record_untimed(request));
@@ -347,7 +347,7 @@ impl Host {
 
     /// Tells all who watch the run of a measured request that is done.
     #[inline]
-    fn note_measured(&mut self, record: &RequestRecord, observer: &mut impl Observer) {
+    fn note_measured(&mut self, record: &RequestRecord, observer: &mut ObserverRef) {
         if let Some(series) = &mut self.series {
             series.note(record);
         }

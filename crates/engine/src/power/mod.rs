@@ -17,7 +17,7 @@ use pumice_types::{
 use pumice_workload::RandomStream;
 
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::scheduler::UnderWay;
 use crate::ssd::Ssd;
 use cuts::drawn;
@@ -44,7 +44,7 @@ fn is_told_to_lose(config: &Config) -> bool {
     config.power.failure != PowerFailure::None || config.host.flush == FlushPolicy::Ignored
 }
 
-impl<O: Observer> Ssd<O> {
+impl<O: ObserverSlot> Ssd<O> {
     /// Starts the device after a cut, and again if the power is cut meanwhile. The power came back at `since`. Afterwards it
     /// is the time at which the host is served again.
     ///
@@ -91,7 +91,7 @@ impl<O: Observer> Ssd<O> {
         let begins = self.now.max(at);
         self.now = begins;
         self.power.cuts += 1;
-        self.power.failed_requests += self.host.fail_outstanding(begins, &mut self.observer);
+        self.power.failed_requests += self.host.fail_outstanding(begins, &mut self.observer.observer());
         if cuts.config.power.protection.empties_queues() && !RecoveryFault::BufferNotSaved.is_on() {
             self.run_on()?;
         }
@@ -125,7 +125,7 @@ impl<O: Observer> Ssd<O> {
         let now = self.now;
         for UnderWay { command, left, .. } in under_way {
             self.controller.scheduler.chips.execute(command)?;
-            self.observer.command(now, now + *left, command);
+            self.observer.observer().command(now, now + *left, command);
             self.now = self.now.max(now + *left);
         }
         Ok(())
@@ -136,7 +136,7 @@ impl<O: Observer> Ssd<O> {
         for UnderWay { command, erase, has_ended, .. } in under_way {
             if *has_ended {
                 self.controller.scheduler.chips.execute(command)?;
-                self.observer.command(self.now, self.now, command);
+                self.observer.observer().command(self.now, self.now, command);
                 continue;
             }
             if let Some((steps, done)) = erase {
@@ -149,7 +149,7 @@ impl<O: Observer> Ssd<O> {
             self.power.torn[kind] += 1;
             let left = cuts.draw();
             let random = &mut cuts.random;
-            self.observer.torn(command);
+            self.observer.observer().torn(command);
             let checked = &mut self.controller.scheduler.chips.checked;
             checked.tear(command, left, |_| drawn(random))?;
         }
@@ -207,7 +207,7 @@ impl<O: Observer> Ssd<O> {
                 break;
             }
             let units = phase.units.clone();
-            self.controller.prepare_recovery(&mut phase, &mut self.observer);
+            self.controller.prepare_recovery(&mut phase, &mut self.observer.observer());
             self.submit_recovery(&phase.commands)?;
             is_cut = !self.run_out(Some(cuts))?;
             let left = if is_cut { self.left_by_cut(cuts)? } else { Vec::new() };

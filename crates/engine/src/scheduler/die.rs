@@ -13,7 +13,7 @@ use super::snapshots::Snapshots;
 use super::steps::{Operation, PlaneRead};
 use crate::chip::Chips;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 /// The lane of host reads that go before everything that has not started.
 pub const READS: usize = 0;
@@ -331,7 +331,7 @@ impl Die {
         lane: usize,
         span: BusySpan,
         chips: &mut Chips,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         let Die { lanes, clock, pending, .. } = self;
         let lane = &mut lanes[lane];

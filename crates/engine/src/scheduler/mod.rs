@@ -46,7 +46,7 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Ge
 
 use crate::chip::Chips;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 use die::{Die, DieParts, Lane, PendingPages, PendingWrite, READS, WORK};
 use events::Events;
 use late_loops::LateLoops;
@@ -325,7 +325,7 @@ impl Scheduler {
     /// # Errors
     /// What executing overdue commands finds.
     #[inline(always)]
-    pub fn submit(&mut self, access: &Submission, now: Time, observer: &mut impl Observer) -> Result<bool, SimError> {
+    pub fn submit(&mut self, access: &Submission, now: Time, observer: &mut ObserverRef) -> Result<bool, SimError> {
         let Some(first) = access.commands.first() else { return Ok(true) };
         let index = self.die_of(first).0 as usize;
         debug_assert!(access.commands.iter().all(|command| self.die_of(command).0 as usize == index));
@@ -407,7 +407,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What executing overdue commands finds.
-    pub fn wait_for_programs(&mut self, token: u32, now: Time, observer: &mut impl Observer) -> Result<u32, SimError> {
+    pub fn wait_for_programs(&mut self, token: u32, now: Time, observer: &mut ObserverRef) -> Result<u32, SimError> {
         let mut dies = 0;
         for index in 0..self.dies.len() {
             self.advance(index, now, observer)?;

@@ -11,7 +11,7 @@ use super::run::tell_transfers;
 use super::segment::{Resources, phase};
 use super::steps::Operation;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 impl Scheduler {
     /// When operations of segments of this shape may be suspended; `None` if they run in one piece.
@@ -191,7 +191,7 @@ impl Scheduler {
     }
 
     /// The operation has let go of the die: the reads go on.
-    pub(super) fn suspend(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn suspend(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         if let Some(fault) = self.policy_fault.take() {
             return Err(SimError::Simulation(fault.to_string()));
         }

@@ -11,7 +11,7 @@ use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage};
 use super::steps::PlaneRead;
 use super::units::goes_along;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 impl Scheduler {
     /// Starts the reads with priority whose planes are idle, oldest first.
@@ -57,7 +57,7 @@ impl Scheduler {
     }
 
     /// Handles what is due on a die whose planes read.
-    pub(super) fn step_reads(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn step_reads(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         die.spent[Phase::Host as usize] += now - die.started;
         die.busy += now - die.started;
@@ -93,7 +93,7 @@ impl Scheduler {
     }
 
     /// A read is done.
-    fn end_read(&mut self, index: usize, nth: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    fn end_read(&mut self, index: usize, nth: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         let read = die.plane_reads.remove(nth);
         self.chips.execute(&read.command)?;

@@ -8,7 +8,7 @@ use super::die::WORK;
 use super::segment::{Phase, Resources, die_only_time};
 use super::steps::Operation;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 /// A command that was changing flash when the power was cut.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What executing overdue commands finds.
-    pub fn cut_power(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<UnderWay>, SimError> {
+    pub fn cut_power(&mut self, now: Time, observer: &mut ObserverRef) -> Result<Vec<UnderWay>, SimError> {
         let under_way = self.changing_at(now, observer)?;
         for index in 0..self.dies.len() {
             self.dies[index].power_off(now);
@@ -191,7 +191,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What executing overdue commands finds.
-    pub fn changing_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<UnderWay>, SimError> {
+    pub fn changing_at(&mut self, now: Time, observer: &mut ObserverRef) -> Result<Vec<UnderWay>, SimError> {
         let mut under_way = Vec::new();
         for index in 0..self.dies.len() {
             self.advance(index, now, observer)?;
@@ -205,7 +205,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// As [`Scheduler::changing_at`].
-    pub fn waiting_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
+    pub fn waiting_at(&mut self, now: Time, observer: &mut ObserverRef) -> Result<Vec<FlashCommand>, SimError> {
         let under_way = self.changing_at(now, observer)?;
         let has_begun = |command: &FlashCommand| under_way.iter().any(|one| one.command == *command);
         let queued = self.dies.iter().flat_map(|die| &die.lanes).flat_map(|lane| &lane.commands);

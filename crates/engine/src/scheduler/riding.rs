@@ -13,7 +13,7 @@ use super::run::page_done;
 use super::segment::{Resources, Segment};
 use super::{NOBODY, Scheduler};
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 impl Scheduler {
     /// Brings the reads that ride on the copy at the head of the work lane behind what runs with it.
@@ -89,7 +89,7 @@ impl Scheduler {
     }
 
     /// The data of the riders is out: they take effect and are done. The copy goes on.
-    pub(super) fn end_riders(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn end_riders(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         let riders = std::mem::take(&mut die.riders);
         if observer.watches_transfers() {

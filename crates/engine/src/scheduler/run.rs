@@ -7,7 +7,7 @@ use super::die::{BusySpan, Die, Lane, READS, WORK};
 use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
 use super::{Channel, NOBODY, PageDone, Scheduler};
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverRef;
 
 /// Events that are handled in one go at the most, so that a run reports its progress.
 const HANDLED_MAX: u64 = 1 << 12;
@@ -31,7 +31,7 @@ impl Scheduler {
     /// # Errors
     /// What executing commands finds.
     #[inline]
-    pub fn run_until(&mut self, due: Time, now: &mut Time, observer: &mut impl Observer) -> Result<u64, SimError> {
+    pub fn run_until(&mut self, due: Time, now: &mut Time, observer: &mut ObserverRef) -> Result<u64, SimError> {
         let mut handled = 0;
         while let Some((at, index)) = self.events.first().filter(|(at, _)| *at <= due) {
             *now = at;
@@ -46,7 +46,7 @@ impl Scheduler {
 
     /// Handles the event of a die.
     #[inline(always)]
-    fn handle(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    fn handle(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         if !die.plane_reads.is_empty() {
             return self.step_reads(index, now, observer);
@@ -101,7 +101,7 @@ impl Scheduler {
 
     /// Executes the commands of a die-only segment that have ended by `now`.
     #[inline]
-    pub(super) fn advance(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    pub(super) fn advance(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &self.dies[index];
         match die.active.filter(|_| die.usage.shape == Resources::Die) {
             Some(active) => self.advance_lane(index, active, now, observer),
@@ -114,7 +114,7 @@ impl Scheduler {
         index: usize,
         active: usize,
         now: Time,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
         let timing = &self.timing;
         let die = &mut self.dies[index];
@@ -288,7 +288,7 @@ impl Scheduler {
 
     /// Ends the active segments: executes their commands, completes the accesses that waited for them, and starts
     /// what is next.
-    fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+    fn finish(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let Some(active) = self.dies[index].active else { return Ok(()) };
         if self.dies[index].usage.shape == Resources::Die {
             self.advance_lane(index, active, now, observer)?;
@@ -322,7 +322,7 @@ impl Scheduler {
         index: usize,
         active: usize,
         now: Time,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<bool, SimError> {
         let group = self.dies[index].group;
         if group > 1 {
@@ -343,7 +343,7 @@ impl Scheduler {
         index: usize,
         active: usize,
         now: Time,
-        observer: &mut impl Observer,
+        observer: &mut ObserverRef,
     ) -> Result<bool, SimError> {
         let mut chained = false;
         let die = &mut self.dies[index];
@@ -380,7 +380,7 @@ impl Scheduler {
 
 /// Tells an observer that watches them of the transfers of what has ended its round or its work on a die.
 #[inline]
-pub(super) fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observer) {
+pub(super) fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut ObserverRef) {
     if !observer.watches_transfers() {
         return;
     }

@@ -8,7 +8,7 @@ use crate::chip::Chips;
 use crate::error::SimError;
 use crate::host::Host;
 use crate::metrics::CommandTally;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::results::BusyTimes;
 use crate::scheduler::{MultiPlaneCounts, Suspensions};
 
@@ -25,7 +25,7 @@ pub(crate) struct FoundByThread {
     busy_until: BusyTimes,
 }
 
-impl<O: Observer> Session<O> {
+impl<O: ObserverSlot> Session<O> {
     /// Handles what happens up to the instant at which the requests of all threads have ended, and not their own alone.
     ///
     /// # Errors

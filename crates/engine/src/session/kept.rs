@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use pumice_config::Config;
 use pumice_types::Time;
 
 use super::{Session, SessionCourse};
 use crate::controller::Controller;
 use crate::host::Host;
 use crate::metrics::PowerFigures;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::ssd::Ssd;
 
 /// A session at one instant. What came later is not in it, so a session that goes back has never seen it.
@@ -20,30 +21,37 @@ pub struct KeptSession {
     course: SessionCourse,
 }
 
-impl<O: Observer> Session<O> {
+impl KeptSession {
+    /// A copy of a session's parts. Of no observer, so that copying a device is compiled once.
+    fn of(
+        (host, controller): (&Host, &Controller),
+        (now, power): (Time, PowerFigures),
+        (course, config): (&SessionCourse, &Config),
+    ) -> Result<KeptSession, String> {
+        let layer = controller.ftl.copied().filter(|_| config.ftl.own_policy.is_none());
+        let layer = layer.ok_or("the state of a policy or translation layer of your own cannot be kept")?;
+        Ok(KeptSession { host: host.clone(), controller: controller.copied(layer), now, power, course: course.clone() })
+    }
+}
+
+impl<O: ObserverSlot> Session<O> {
     /// The session as it is now.
     ///
     /// # Errors
     /// A policy or translation layer of the user's own, whose state is its own affair.
     pub fn keep(&self) -> Result<KeptSession, String> {
-        let Session { ssd, course, config, scale: _, geometry: _, timing: _ } = self;
-        let Ssd { host, controller, now, power, observer: _ } = ssd;
-        let layer = controller.ftl.copied().filter(|_| config.ftl.own_policy.is_none());
-        let layer = layer.ok_or("the state of a policy or translation layer of your own cannot be kept")?;
-        Ok(KeptSession {
-            host: host.clone(),
-            controller: controller.copied(layer),
-            now: *now,
-            power: *power,
-            course: course.clone(),
-        })
+        KeptSession::of(
+            (&self.ssd.host, &self.ssd.controller),
+            (self.ssd.now, self.ssd.power),
+            (&self.course, &self.config),
+        )
     }
 
     /// A second session in the same state, with an observer of its own; each goes on alone.
     ///
     /// # Errors
     /// As [`Session::keep`].
-    pub fn forked<P: Observer>(&self, observer: P) -> Result<Session<P>, String> {
+    pub fn forked<P: ObserverSlot>(&self, observer: P) -> Result<Session<P>, String> {
         let KeptSession { host, controller, now, power, course } = self.keep()?;
         Ok(Session {
             ssd: Ssd { host, controller, now, power, observer },

@@ -16,7 +16,7 @@ use pumice_workload::Fact;
 use crate::build::build;
 use crate::controller::Controller;
 use crate::error::SimError;
-use crate::observe::{Beginning, Observer};
+use crate::observe::{Beginning, ObserverSlot};
 use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, EndOfLife};
 use crate::ssd::Ssd;
@@ -67,7 +67,7 @@ pub(crate) struct SessionCourse {
 }
 
 /// A device with its host, from the first request to the result document.
-pub struct Session<O: Observer> {
+pub struct Session<O: ObserverSlot> {
     /// The device with its host.
     pub ssd: Ssd<O>,
     config: Arc<Config>,
@@ -78,7 +78,7 @@ pub struct Session<O: Observer> {
     pub(crate) course: SessionCourse,
 }
 
-impl<O: Observer> Session<O> {
+impl<O: ObserverSlot> Session<O> {
     /// A device of a configuration at a scale, in its initial state.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl<O: Observer> Session<O> {
         let config = Arc::new(config.clone());
         let built = build(&config, scale)?;
         let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
-        observer.begin(&Beginning { config: &config, scale, array: &built.chips.checked.array, user_pages });
+        observer.observer().begin(&Beginning { config: &config, scale, array: &built.chips.checked.array, user_pages });
         let ssd = Ssd::new(&config, built, observer);
         let recovers = config.ftl.shared.recovery != Recovery::Off;
         let course = SessionCourse {

@@ -5,7 +5,7 @@ use pumice_config::{FlowMode, HostMode};
 use super::{Origin, Session};
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::power::PowerCuts;
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::stopping::{StoppingReport, StoppingRule};
@@ -16,7 +16,7 @@ const SATURATED_DRAIN_SHARE: f64 = 0.05;
 /// Scale below which twins are known to drift.
 const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
 
-impl<O: Observer> Session<O> {
+impl<O: ObserverSlot> Session<O> {
     /// What the session has to report so far.
     ///
     /// # Errors

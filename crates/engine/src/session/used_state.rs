@@ -9,7 +9,7 @@ use pumice_workload::{RandomStream, Workload};
 use super::Session;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
-use crate::observe::Observer;
+use crate::observe::ObserverSlot;
 use crate::workload;
 
 /// What is said of a workload that cannot age a device.
@@ -48,7 +48,7 @@ impl RandomPages {
     }
 }
 
-impl<O: Observer> Session<O> {
+impl<O: ObserverSlot> Session<O> {
     /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
     /// that was aged before.
     ///
@@ -113,8 +113,8 @@ impl<O: Observer> Session<O> {
     }
 
     /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
-    fn kept_as(&self) -> Option<(SharedAgedDevices, AgedIdentity)> {
-        let devices = self.config.aged_devices.clone().filter(|_| !self.ssd.observer.watches_ageing());
+    fn kept_as(&mut self) -> Option<(SharedAgedDevices, AgedIdentity)> {
+        let devices = self.config.aged_devices.clone().filter(|_| !self.ssd.observer.observer().watches_ageing());
         devices.zip(AgedIdentity::of(&self.config, self.scale))
     }
 
@@ -130,7 +130,7 @@ impl<O: Observer> Session<O> {
     }
 
     /// Keeps the device, which was just aged, for others. A layer that cannot be written down is aged each time.
-    fn keep_aged(&self) {
+    fn keep_aged(&mut self) {
         if let Some((devices, identity)) = self.kept_as()
             && let Ok(device) = self.ssd.written_down()
         {

@@ -3,6 +3,7 @@
 
 use pumice_engine::Built;
 use pumice_engine::chip::erase::RestartTotals;
+use pumice_engine::observe::ObserverSlot;
 use pumice_engine::scheduler::Submission;
 use pumice_ftl::Plan;
 use pumice_nand::reliability::stress_between;
@@ -34,13 +35,13 @@ fn erase_with_reads(rule: SuspensionRule, block: u32, reads: &[Time]) -> (Time, 
     assert!(built.ftl.read(Lpn(0), 0, &mut plan));
     let mut scheduler = scheduler_with(rule, built, MultiPlane::Off);
     let erase = [FlashCommand::erase(BlockId(block))];
-    scheduler.submit(&submission(&erase), Time::ZERO, &mut log).expect("legal");
+    scheduler.submit(&submission(&erase), Time::ZERO, &mut log.observer()).expect("legal");
     for (token, &at) in reads.iter().enumerate() {
         while let Some(next) = scheduler.next_event().filter(|&next| next < at) {
-            scheduler.run_until(next, &mut { next }, &mut log).expect("no rule is broken");
+            scheduler.run_until(next, &mut { next }, &mut log.observer()).expect("no rule is broken");
         }
         let read = Submission { token: token as u32, ..submission(&plan.commands) };
-        scheduler.submit(&read, at, &mut log).expect("legal");
+        scheduler.submit(&read, at, &mut log.observer()).expect("legal");
     }
     finish(&mut scheduler, &mut log);
     let ends = |op| log.0.iter().filter(|done| done.2.op == op).map(|done| done.1).collect::<Vec<_>>();
@@ -185,9 +186,9 @@ fn erase_with(rule: SuspensionRule, at: Time, part: impl Fn(&mut Built, BlockId)
     let part = [part(&mut built, block)];
     let mut scheduler = scheduler_with(rule, built, MultiPlane::Off);
     let erase = [FlashCommand::erase(block)];
-    scheduler.submit(&submission(&erase), Time::ZERO, &mut log).expect("legal");
+    scheduler.submit(&submission(&erase), Time::ZERO, &mut log.observer()).expect("legal");
     let write = Submission { token: 1, urgent: false, ..submission(&part) };
-    scheduler.submit(&write, at, &mut log).expect("legal");
+    scheduler.submit(&write, at, &mut log.observer()).expect("legal");
     finish(&mut scheduler, &mut log);
     let end = |op| log.0.iter().find(|done| done.2.op == op).expect("it ended").1;
     (end(FlashOp::Erase), end(part[0].op))

@@ -1,7 +1,7 @@
 //! 69x: several planes of a die erase at once: who keeps the die busy, where a read comes in between, and
 //! which erases the page-level FTL brings together.
 
-use pumice_engine::observe::Observer;
+use pumice_engine::observe::{Observer, ObserverSlot};
 use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
 use pumice_engine::{Built, build};
 use pumice_ftl::Plan;
@@ -80,7 +80,7 @@ fn pairs(built: &Built) -> Vec<[u32; 2]> {
 }
 
 pub fn finish(scheduler: &mut Scheduler, log: &mut Log) {
-    while scheduler.run_until(Time::NEVER, &mut { Time::ZERO }, log).expect("no rule is broken") > 0 {}
+    while scheduler.run_until(Time::NEVER, &mut { Time::ZERO }, &mut log.observer()).expect("no rule is broken") > 0 {}
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn t690_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own
             let mut log = Log::default();
             let mut scheduler = scheduler(built(), multi_plane);
             let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
-            scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
+            scheduler.submit(&submission(&erases), Time::ZERO, &mut log.observer()).expect("legal");
             finish(&mut scheduler, &mut log);
             assert_eq!(log.0.iter().map(|command| command.1).collect::<Vec<_>>(), ends);
             assert_eq!(scheduler.multi_plane().commands, u64::from(multi_plane != MultiPlane::Off));
@@ -128,9 +128,9 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
         let own = built.timing.t_r(0) + built.timing.page_transfer;
         let mut scheduler = scheduler(built, MultiPlane::Neighbours);
         let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
-        scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
+        scheduler.submit(&submission(&erases), Time::ZERO, &mut log.observer()).expect("legal");
         let read = Submission { token: 1, ..submission(&plan.commands) };
-        scheduler.submit(&read, at, &mut log).expect("legal");
+        scheduler.submit(&read, at, &mut log.observer()).expect("legal");
         finish(&mut scheduler, &mut log);
 
         let stops = [0, 1].map(|plane| stop(&planes[plane], at));

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pumice_engine::observe::Observer;
+use pumice_engine::observe::{Observer, ObserverSlot};
 use pumice_engine::scheduler::{NOBODY, PHASES, Phase, Policy, Scheduler, Submission};
 use pumice_engine::{SimError, build};
 use pumice_types::suspension::SuspensionRule;
@@ -124,12 +124,12 @@ impl OneDie {
     fn submit_for(&mut self, token: u32, commands: &[FlashCommand]) {
         let (completes, parts) = (commands.len() - 1, token != NOBODY);
         let access = Submission { commands, completes, token, parts, urgent: true, part: Time::ZERO };
-        self.scheduler.submit(&access, self.now, &mut self.log).expect("legal");
+        self.scheduler.submit(&access, self.now, &mut self.log.observer()).expect("legal");
     }
 
     /// Runs until nothing is left.
     fn finish(&mut self) -> Result<(), SimError> {
-        while self.scheduler.run_until(Time::NEVER, &mut self.now, &mut self.log)? > 0 {}
+        while self.scheduler.run_until(Time::NEVER, &mut self.now, &mut self.log.observer())? > 0 {}
         Ok(())
     }
 
@@ -240,7 +240,7 @@ fn t663_what_runs_beside_an_access_is_charged_to_it_part_by_part() {
     die.submit(&[of_map]);
     die.submit(&[program(1, 2, 1)]);
     die.now = begins + page + t.t_prog(0);
-    die.scheduler.run_until(die.now, &mut die.now, &mut die.log).expect("legal");
+    die.scheduler.run_until(die.now, &mut die.now, &mut die.log.observer()).expect("legal");
     die.now += Time(1);
     die.submit_for(8, &[program(1, 2, 2)]);
     die.finish().expect("legal");

@@ -160,8 +160,7 @@ impl<'a> OftenCut<'a> {
             let more = more.iter().map(|(key, value)| (*key, &**value));
             format!("{error}\n{}", as_command(&self.sets.iter().copied().chain(more).collect()))
         };
-        let seen: &mut dyn Observer = &mut spans;
-        let ended = run_to_end(&self.config, 1.0, seen, &mut |_| true);
+        let ended = run_to_end(&self.config, 1.0, &mut spans, &mut |_| true);
         let ended = ended.map_err(|error| told(error.to_string()))?;
         ended.integrity_error().map_or(Ok(()), |error| Err(told(error)))?;
         numbered_apart(&ended.session.ssd.controller.scheduler.chips.checked.array).map_err(told)?;

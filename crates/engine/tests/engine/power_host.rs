@@ -2,7 +2,7 @@
 //! or written with force unit access, is still there.
 
 use pumice_engine::Session;
-use pumice_engine::observe::Observer;
+use pumice_engine::observe::ObserverRef;
 use pumice_ftl::FtlKind;
 use pumice_types::{HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
@@ -164,7 +164,8 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
     };
     let cuts = TO_ONE_PAGE.iter().flat_map(|writes| (1..=writes.len() as u64).map(move |done| (*writes, done)));
     for (writes, acknowledged) in cuts {
-        let nobody: &mut dyn Observer = &mut ();
+        let nobody = &mut ();
+        let nobody = ObserverRef::of(nobody);
         let mut session = Session::new(&config, 1.0, nobody).expect("a device");
         for (nth, of_write) in (0..).zip(writes) {
             let write = write(nth, *of_write);
@@ -221,7 +222,8 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
             ("workload.trim_fraction", "0.1"),
             ("run.check", "integrity"),
         ]);
-        let nobody: &mut dyn Observer = &mut ();
+        let nobody = &mut ();
+        let nobody = ObserverRef::of(nobody);
         let mut session = Session::new(&config, 1.0, nobody).expect("a device");
         for (kind, bytes, at) in TRIMMED_WHILE_WRITTEN {
             let request =
@@ -234,7 +236,7 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
             session.run_until(Time::NEVER).expect("no rule is broken");
             done += session.ssd.host.take_completed();
         }
-        let is_found = |session: &Session<&mut dyn Observer>| session.ssd.ftl().locate(Lpn(0)).is_some();
+        let is_found = |session: &Session<ObserverRef>| session.ssd.ftl().locate(Lpn(0)).is_some();
         assert!(!is_found(&session), "{flush}, {protection}");
         session.cut_power(session.ssd.now + Time(1)).expect("recovers");
         assert!(!is_found(&session), "{flush}, {protection}: behind a cut");

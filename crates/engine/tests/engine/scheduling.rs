@@ -2,6 +2,7 @@
 //! 10 ms, page of 4096 + 128 bytes at 400 MB/s = 10.56 µs, spare area 0.32 µs.
 
 use pumice_engine::build;
+use pumice_engine::observe::ObserverSlot;
 use pumice_engine::scheduler::{Policy, Scheduler, Submission};
 use pumice_ftl::Plan;
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, MultiPlane, PlaneReads, Time};
@@ -243,10 +244,10 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
     let (mut scheduler, mut log) = (Scheduler::new(built.geometry, built.chips, policy), Log::default());
     for nth in [0, 2] {
         let plan = [last - nth, last - nth - 1].map(|block| FlashCommand::erase(BlockId(block)));
-        scheduler.submit(&submission(&plan), Time::ZERO, &mut log).expect("legal");
+        scheduler.submit(&submission(&plan), Time::ZERO, &mut log.observer()).expect("legal");
     }
     let read = Submission { token: 1, ..submission(&read.commands) };
-    scheduler.submit(&read, Time(1), &mut log).expect("legal");
+    scheduler.submit(&read, Time(1), &mut log.observer()).expect("legal");
     finish(&mut scheduler, &mut log);
     let ends = |op| log.0.iter().filter(|done| done.2.op == op).map(|done| done.1).collect::<Vec<_>>();
     let (erase, own) = (timing.t_bers, timing.t_r(0) + timing.page_transfer);

@@ -1,7 +1,7 @@
 //! 6xx: events that only dies notice are handled in one go. What comes of it is what handling them instant by instant brings.
 
 use pumice_config::Config;
-use pumice_engine::observe::{Observer, RequestRecord};
+use pumice_engine::observe::{Observer, ObserverRef, RequestRecord};
 use pumice_engine::{Session, open_workload};
 use pumice_types::{FlashCommand, Time};
 
@@ -32,8 +32,7 @@ impl Observer for Log {
 /// The log of a run in which time is passed on from one event to the next.
 fn instant_by_instant(config: &Config) -> Log {
     let mut log = Log::default();
-    let seen: &mut dyn Observer = &mut log;
-    let mut session = Session::new(config, 1.0, seen).expect("a device");
+    let mut session = Session::new(config, 1.0, ObserverRef::of(&mut log)).expect("a device");
     let mut workload = open_workload(config, 1.0, session.capacity()).expect("a workload");
     while let Some(request) = workload.next_request().expect("a request") {
         pass(&mut session, request.arrival);
@@ -44,8 +43,8 @@ fn instant_by_instant(config: &Config) -> Log {
     log
 }
 
-fn pass(session: &mut Session<&mut dyn Observer>, until: Time) {
-    let next = |session: &Session<&mut dyn Observer>| session.ssd.next_event().map_or(until, |next| next.min(until));
+fn pass(session: &mut Session<ObserverRef>, until: Time) {
+    let next = |session: &Session<ObserverRef>| session.ssd.next_event().map_or(until, |next| next.min(until));
     while session.run_until(next(session)).expect("no rule is broken") {}
 }
 

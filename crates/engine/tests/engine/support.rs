@@ -35,7 +35,7 @@ pub fn document(sets: &[(&str, &str)]) -> Value {
     outcome.document
 }
 
-/// Runs a spec and shows an observer what happens. One kind for all observers: the engine is compiled once for them.
+/// Runs a spec and shows an observer what happens.
 ///
 /// # Errors
 /// As [`run`].
