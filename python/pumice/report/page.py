@@ -171,13 +171,7 @@ def _runs(source: Path, about: Mapping[str, Any], prefix: str, metrics: Sequence
     if not documents:
         raise SpecError(f"{source / RUNS}: holds no results")
     if not any(run.varied for run in runs):
-        # Lists of an earlier version do not say what varied.
-        differ = len({document.get("config_sha256") for document in documents}) > len(
-            {d.get("seed") for d in documents}
-        )
-        if not differ:
-            return run_parts(_name(source), documents, source, prefix, metrics)
-        runs = [replace(run, varied={"run": run.label}) for run in runs]
+        return run_parts(_name(source), documents, source, prefix, metrics)
     return sweep_parts(
         f"Sweep: {_name(source)}", runs, about, prefix, file=run_list.sweep_file(source), metrics=metrics
     )

@@ -21,6 +21,7 @@ from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.page import write_report
 from pumice.report.run_parts import spec_text
 from pumice.results.table_text import ENDINGS
+from pumice.runs import run_list
 from pumice.runs.spec import Spec
 
 #: Least contrast of text, and of lines and areas, with what lies behind them (WCAG 2.2: 1.4.3 and 1.4.11).
@@ -146,6 +147,7 @@ def test_a_sweeps_page_has_what_makes_it_again(sweep_page: str, command: Command
     assert embedded(sweep_page, "study.toml").decode() == SWEEP
     assert "pumice sweep study.toml</" in sweep_page
     runs = json.loads((tmp_path / "out" / "runs.json").read_text())["runs"]
+    assert [run.label for run in run_list.read(tmp_path / "out")] == [run["label"] for run in runs]
     first, last = runs[0], runs[-2]
     for nth, run in ((1, first), (8, last)):
         (tmp_path / "again.toml").write_bytes(embedded(sweep_page, f"part1-{nth}.toml"))
