@@ -202,6 +202,8 @@ proptest! {
             ("geometry.planes_per_die", planes.as_str()),
             ("timing.multi_plane", "queue"),
             ("program.suspension", "off"),
+            ("host.read_tokens", "0"),
+            ("erase.last_loop", "at-once"),
         ];
         let queue = queue.map(|(key, value)| (key.to_string(), value.to_string()));
         run_any_host(&settings, &[&host[..], &queue].concat());
