@@ -32,6 +32,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("host.queue_depth", &["1", "8", "48"]),
     ("host.queues", &["1", "3"]),
     ("host.write_buffer_kib", &["0", "16", "64", "512"]),
+    ("host.read_tokens", &["0", "2"]),
     ("host.link_mb_per_s", &["", "200"]),
     ("host.overhead_us", &["0.0", "3.25"]),
     ("controller.t_request_us", &["0.0", "2.5"]),
