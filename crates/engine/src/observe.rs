@@ -150,7 +150,7 @@ impl Observer for () {
 /// An observer that is lent, as the engine tells it. One that ignores everything is not called at all.
 pub struct ObserverRef<'a>(Option<&'a mut (dyn Observer + 'a)>);
 
-/// Who lends the engine an observer. The engine sees them all alike, and is compiled once.
+/// A lender of an observer. The engine sees all observers alike, and is compiled once.
 pub trait ObserverSlot {
     /// The observer.
     fn observer(&mut self) -> ObserverRef<'_>;
