@@ -18,8 +18,9 @@ from pumice.cli.terminal import emit, emit_json, show
 from pumice.errors import SpecError
 from pumice.results.fields import Field
 from pumice.results.fields import fields as result_fields
+from pumice.results.names import fields_called
 from pumice.runs.spec import check_key, check_preset, preset_about, workloads
-from pumice.text import printable, size_text
+from pumice.text import message, printable, size_text
 
 #: Order in which the fields of an explanation are shown.
 _EXPLAINED = ("key", "field", "text", "type", "unit", "allowed", "default", "source")
@@ -109,7 +110,7 @@ def explain_command(
         str | None,
         typer.Argument(
             metavar="[KEY]",
-            help="Key such as ftl.merge, or result field such as host.iops.",
+            help="Key such as ftl.merge, or result field such as host.iops or waf.",
             autocompletion=completions.keys,
         ),
     ] = None,
@@ -147,21 +148,27 @@ def explain_command(
 
 
 def _explain(name: str, plugins: list[Path], *, as_json: bool) -> None:
-    """Shows a key, and beneath it the field of the result that has the same name; or a field that is no key."""
-    from pumice.runs.keys import keys
+    """Shows the key and beneath it the field of the result that have a name; or the one that there is."""
+    from pumice.runs.keys import keys, keys_called, known_as
 
-    field = next((one for one in result_fields() if one.path == name), None)
-    key = next((one for one in keys(tuple(plugins)) if one.path == name), None)
-    if key is None and field is None:
+    found = keys_called(name, tuple(plugins))
+    is_whole = [key.path for key in found] == [name] or any(key.path.startswith(f"{name}.") for key in keys())
+    paths = [name] if is_whole else fields_called(name)
+    hint = "" if found else known_as(name)
+    if len(found) > 1 or len(paths) > 1:
+        meant = dict.fromkeys([*(key.path for key in found), *paths])
+        raise SpecError(f"{message(name)} can mean {', '.join(meant)}{hint}")
+    field = next((one for one in result_fields() if one.path in paths), None)
+    if not found and field is None:
         check_key(name, plugins)  # says which name is nearest
-    shown = [key.to_dict()] if key is not None else []
+    shown = [key.to_dict() for key in found]
     if field is not None:
         values = asdict(field)
         shown.append({"field": values.pop("path"), **values})
     if as_json:
         emit_json(json.dumps(shown[0] if len(shown) == 1 else {**shown[0], "result": shown[1]}))
     else:
-        emit("\n\n".join(map(_explained, shown)))
+        emit("\n\n".join([*map(_explained, shown), *([f"as a key: {hint.lstrip('; ')}"] if hint else [])]))
 
 
 def _explained(found: dict[str, Any]) -> str:
@@ -174,10 +181,11 @@ def _explained(found: dict[str, Any]) -> str:
 
 
 def _fields_about(words: str) -> list[Field]:
-    """The fields of the result whose path or text hold every one of some words."""
+    """The fields of the result that some words can mean, or whose path or text hold every one of them."""
     from pumice.runs.keys import speaks_of
 
-    return [one for one in result_fields() if speaks_of(words, one.path, one.text)]
+    meant = fields_called(words)
+    return [one for one in result_fields() if one.path in meant or speaks_of(words, one.path, one.text)]
 
 
 def _gist(text: str) -> str:

@@ -37,7 +37,7 @@ MetricsOption = Annotated[
     typer.Option(
         "--metrics",
         metavar="A,B",
-        help="Result fields in tables and figures, such as host.write.latency_us.p99.",
+        help="Result fields in tables and figures, such as 'waf,read p99'.",
     ),
 ]
 

@@ -12,7 +12,7 @@ from pumice import files
 from pumice.cli.terminal import emit, note
 from pumice.errors import SpecError
 from pumice.outputs import FIGURE_KIND, output_file
-from pumice.results.chosen_figure import Choice, Place, label, places, stored_runs
+from pumice.results.chosen_figure import Choice, Place, label, named, places, stored_runs
 from pumice.results.grid_summary import value_text
 from pumice.results.table_text import ENDINGS as TABLES
 from pumice.results.table_text import table_text
@@ -51,8 +51,9 @@ def plot_command(
     """Draw stored runs: any key or field over any other, as a figure or a table."""
     if out.suffix not in (*FIGURES, *TABLES):
         raise SpecError(f"{out}: the ending decides what is written; allowed: {', '.join([*FIGURES, *TABLES])}")
-    choice = Choice(x, y, colour, panel)
-    found = places(stored_runs(source), choice)
+    runs = stored_runs(source)
+    choice = named(Choice(x, y, colour, panel), runs)
+    found = places(runs, choice)
     with output_file(out, FIGURE_KIND if out.suffix in FIGURES else None):
         if out.suffix in TABLES:
             files.write_text(out, table_text(*table_of(found, choice), out.suffix))

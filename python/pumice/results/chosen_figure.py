@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pumice.errors import SpecError, nearest
+from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, RESULT, RUNS, STORE
 from pumice.results import comparison
 from pumice.results.document import lookup
 from pumice.results.fields import fields
 from pumice.results.grid_summary import Run, value_text
+from pumice.results.names import field_called
 from pumice.results.result import read_result
 from pumice.runs import run_list
 from pumice.runs.keys import keys
@@ -83,6 +84,19 @@ def stored_runs(source: Path) -> list[Run]:
     return [Run(file.stem, {}, read_result(file).document) for file in found]
 
 
+def named(choice: Choice, runs: Sequence[Run]) -> Choice:
+    """A choice with nicknames of fields replaced by the fields.
+
+    Raises:
+        SpecError: a name is nothing that a run has, or can mean several fields.
+    """
+    known = {key.path for key in keys()}
+    had = {name for name in choice.names if any(value_of(run, name) is not None for run in runs)}
+    path = {name: name if name in had else field_called(name, known) for name in choice.names}
+    colour, panel = (name and path[name] for name in (choice.colour, choice.panel))
+    return Choice(path[choice.x], path[choice.y], colour, panel)
+
+
 def places(runs: Sequence[Run], choice: Choice) -> list[Place]:
     """The points of a figure, curve by curve in the order of the runs, each curve by ascending x.
 
@@ -102,7 +116,7 @@ def places(runs: Sequence[Run], choice: Choice) -> list[Place]:
         found.setdefault((panel, colour, x), []).append((config_text(run.document), float(y)))
     for name in choice.names:
         if all(value_of(run, name) is None for run in runs):
-            raise SpecError(_unknown(name, runs))
+            raise SpecError(f"{name} is absent or null in every run")
     if not found:
         raise SpecError(f"no run has both {choice.x} and {choice.y}")
     for (panel, colour, x), of_place in found.items():
@@ -151,11 +165,3 @@ def _check_one_spec(of_place: Sequence[tuple[str, float]], where: str, runs: Seq
             f"at {printable(where)} there are {len(of_place)} runs that differ in more than their seed; choose what"
             f" sets them apart by --colour or --panel: {', '.join(varied)}"
         )
-
-
-def _unknown(name: str, runs: Sequence[Run]) -> str:
-    varied = sorted({key for run in runs for key in run.varied})
-    known = {*varied, *(key.path for key in keys()), *(field.path for field in fields())}
-    why = "is absent or null in every run" if name in known else f"is nothing that a run has{nearest(name, known)}"
-    allowed = "allowed: " + ", ".join(["a field of a result", "a key of the spec", *varied])
-    return f"{printable(name)} {why}; {allowed}"

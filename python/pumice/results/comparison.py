@@ -12,12 +12,13 @@ from typing import Any
 
 from pumice import files
 from pumice.analysis.statistics import Summary, summary, within_noise
-from pumice.errors import SpecError, nearest
+from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, COMPARISON_TABLE
 from pumice.results.document import number
-from pumice.results.fields import field, fields
+from pumice.results.fields import field
+from pumice.results.names import field_called
 from pumice.results.stored import check_document, read_json
-from pumice.text import printable, unit_of_us
+from pumice.text import unit_of_us
 
 #: Format of the file that makes a directory a comparison.
 FORMAT = "pumice.comparison/1"
@@ -110,25 +111,20 @@ def scale_of(metric: Metric, means: Iterable[float]) -> Scale:
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...]:
-    """The metrics that a user names, separated by commas: labels such as `write latency, p99` without their comma, or
-    fields of the result that are numbers; all of `METRICS` for None.
+    """The metrics that a user names, separated by commas: numbers of the result by their paths or as `names` knows
+    them, labels of rows such as `write latency p99` among these; all of `METRICS` for None.
 
     Raises:
-        SpecError: there is no such metric; the text names the nearest one.
+        SpecError: there is no such metric, or it is no number.
     """
     if names is None:
         return METRICS
-    known = {metric.label.replace(",", ""): metric for metric in METRICS} | {one.path: one for one in METRICS}
-    numeric = {one.path: Metric(one.path, one.path, 3) for one in fields() if one.type in ("number", "integer")}
-    found = []
-    for name in (part.strip() for part in names.split(",")):
-        if name not in known and name not in numeric:
-            raise SpecError(
-                f"metric {printable(name)!r} is unknown{nearest(name, [*known, *numeric])}; allowed: numbers of a"
-                f" result (docs/RESULTS.md), or {', '.join(metric.label.replace(',', '') for metric in METRICS)}"
-            )
-        found.append(known.get(name) or numeric[name])
-    return tuple(dict.fromkeys(found))
+    known = {metric.path: metric for metric in METRICS}
+    paths = dict.fromkeys(field_called(name.strip()) for name in names.split(","))
+    for path in paths:
+        if field(path).type not in ("number", "integer"):
+            raise SpecError(f"{path} is no number, so no table can show it")
+    return tuple(known.get(path) or Metric(path, path, 3) for path in paths)
 
 
 #: Rows of each flow, behind its name: label, path below the flow, digits and unit.

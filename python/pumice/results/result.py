@@ -12,9 +12,10 @@ from pumice import files
 from pumice.errors import SpecError, nearest
 from pumice.results.document import leaves, lookup, number, subject
 from pumice.results.fields import fields, names_below
+from pumice.results.names import field_called
 from pumice.results.notes import notes_of
 from pumice.results.stored import check_document, read_json
-from pumice.text import count, message
+from pumice.text import count
 
 #: What the one line of a result shows: label, field, digits and unit.
 _IN_REPR = (
@@ -99,16 +100,15 @@ class Result:
         return dict(self.document["config"])
 
     def value(self, path: str) -> Any:
-        """The field at a dotted path such as `host.write.latency_us.mean`, or all fields below one such as `host.write`
-        as a dictionary. None where a model does not apply.
+        """The field at a dotted path such as `host.write.latency_us.mean` or under a nickname such as `waf`, or all
+        fields below a path such as `host.write` as a dictionary. None where a model does not apply.
 
         Raises:
             SpecError: no result has such a field; the text names the nearest one.
         """
         found = lookup(self.document, path)
         if found is None and not _is_known(path):
-            known = [*(one.path for one in fields()), *(name for name, _ in leaves(self.document))]
-            raise SpecError(f"field {message(str(path))} is unknown{nearest(str(path), dict.fromkeys(known))}")
+            return lookup(self.document, field_called(str(path), (name for name, _ in leaves(self.document))))
         return found
 
     def __repr__(self) -> str:

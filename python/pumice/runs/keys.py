@@ -167,6 +167,12 @@ def search(words: str, plugins: tuple[Path, ...] = ()) -> list[Key]:
     return sorted(found, key=lambda key: not speaks_of(words, key.path, ""))
 
 
+def keys_called(name: str, plugins: tuple[Path, ...] = ()) -> list[Key]:
+    """The key at a path; or the keys whose last part is a word."""
+    known = keys(plugins)
+    return [key for key in known if key.path == name] or [key for key in known if key.path.endswith(f".{name}")]
+
+
 def known_as(word: str) -> str:
     """`; it is a value of 'ftl.kind'` if a word is known from somewhere else than keys, else an empty text."""
     try:

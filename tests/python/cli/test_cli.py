@@ -71,6 +71,8 @@ BAD_USAGE = [
     (["plan", "--d", "576v", "--u", "576f", "--disturb", "0,x"], "--disturb: 'x'"),
     (["plan", "--d", "576v", "--u", "576f", "--disturb", "no.npy"], "no.npy"),
     (["explain", "ftl.mrege"], "ftl.merge"),
+    (["explain", "p99"], "p99 can mean host.read.latency_us.p99, host.write.latency_us.p99"),
+    (["explain", "kind"], "kind can mean ftl.kind, workload.kind"),
     (["explain", "gftl"], "it is a value of 'ftl.kind'"),
     (["explain", "dftl"], 'stands for ftl.kind = "page" with ftl.map_place = "cached"'),
     (["explain"], "one of KEY, --search WORD and --all"),

@@ -158,6 +158,13 @@ def test_explain_finds_words_lists_all_and_knows_the_fields_of_results(command: 
     assert [one["key"] for one in listed] == [key.path for key in keys()]
     field = command("explain", "host.iops").stdout
     assert "requests/s" in field
+    assert "write_amplification" in command("explain", "--search", "waf").stdout
+    assert command("explain", "waf").stdout.startswith("field      write_amplification\n")
+    both = command("explain", "channels").stdout
+    assert re.findall("^(?:key|field) .*", both, re.MULTILINE) == [
+        "key      geometry.channels", "field      device.channels"
+    ]  # fmt: skip
+    assert "as a key: here it is 'timing.t_r_us'" in command("explain", "read latency").stdout
     found_keys = [key.path for key in search("free_threshold")]
     assert found_keys == ["ftl.gc_free_threshold", "ftl.zns.pace"], "the key, and one whose text names it"
 

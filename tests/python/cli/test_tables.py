@@ -164,11 +164,11 @@ def test_a_comparison_is_told_in_a_sentence() -> None:
 
 
 def test_metrics_are_chosen_by_field_or_label() -> None:
-    chosen = chosen_metrics("write latency p99, gc.invocations,write_amplification")
+    chosen = chosen_metrics("write latency p99, gc.invocations,waf")
     assert [metric.path for metric in chosen] == ["host.write.latency_us.p99", "gc.invocations", "write_amplification"]
     assert chosen_metrics(None) == METRICS
-    for name in ("write_amplificaton", "workload.kind", ""):
-        with pytest.raises(SpecError, match="is unknown"):
+    for name, words in (("write_amplificaton", "is unknown"), ("", "is unknown"), ("workload.kind", "is no number")):
+        with pytest.raises(SpecError, match=words):
             chosen_metrics(name)
 
 

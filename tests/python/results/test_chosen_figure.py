@@ -9,7 +9,7 @@ import pytest
 
 from pumice.cli.plot_command import table_of
 from pumice.errors import SpecError
-from pumice.results.chosen_figure import Choice, label, places
+from pumice.results.chosen_figure import Choice, label, named, places
 from pumice.results.grid_summary import Run
 from pumice.results.table_text import table_text
 
@@ -50,14 +50,19 @@ def test_a_field_can_be_the_x_axis_and_a_key_that_does_not_vary_the_panel() -> N
     ("choice", "words"),
     [
         (Choice("ftl.over_provisioning", "write_amplification"), r"at 0\.2 there are 3 runs .*their seed.*ftl\.merge"),
-        (Choice("ftl.over_provisionin", "write_amplification"), r"is nothing that a run has \(nearest: ftl\.over_"),
+        (Choice("ftl.over_provisionin", "write_amplification"), r"is unknown \(nearest: ftl\.over_"),
+        (Choice("ftl.over_provisioning", "p99"), r"p99 can mean host\.read\.latency_us\.p99, host\.write"),
         (Choice("seed", "gc.copied_pages"), r"gc\.copied_pages is absent or null in every run"),
         (Choice("ftl.over_provisioning", "ftl.kind"), r"ftl\.kind is nftl: the y axis needs a number"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(choice: Choice, words: str) -> None:
     with pytest.raises(SpecError, match=words):
-        places(RUNS, choice)
+        places(RUNS, named(choice, RUNS))
+
+
+def test_a_field_can_go_by_a_nickname() -> None:
+    assert named(Choice("ftl.over_provisioning", "waf", "ftl.merge"), RUNS) == BY_SPARE
 
 
 def test_tables_are_csv_markdown_and_latex() -> None:

@@ -32,7 +32,7 @@ def test_a_misspelt_field_is_refused_with_the_nearest_one(result: pumice.Result)
     for wrong, near in (
         ("host.wirte.latency_us.mean", "host.write.latency_us.mean"),
         ("config.ftl.knd", "config.ftl.kind"),
-        ("host.write.latency_us.p999", "host.write.latency_us.p99"),
+        ("host.write.latency_us.p98", "host.write.latency_us.p9."),
     ):
         with pytest.raises(pumice.SpecError, match=rf"^field {re.escape(wrong)} is unknown \(nearest: {near}"):
             result.value(wrong)
