@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from pumice import cli
+from pumice.analysis.plots import Curve, Frame, Scale, lines
+from pumice.cli import plot_command
 from pumice.cli.plot_command import table_of
 from pumice.errors import SpecError
 from pumice.results.chosen_figure import Choice, label, named, places
@@ -67,13 +70,52 @@ def test_a_field_can_go_by_a_nickname() -> None:
 
 def test_tables_are_csv_markdown_and_latex() -> None:
     found = places(RUNS, BY_SPARE)
-    assert table_text(*table_of(found, BY_SPARE), ".csv").splitlines()[:2] == [
+    assert table_text(*table_of([(BY_SPARE, found)]), ".csv").splitlines()[:2] == [
         'ftl.merge,"ftl.over_provisioning, spare / raw",write amplification,least,largest', "m-merge,0.2,4,3,5"
     ]  # fmt: skip
-    assert table_text(*table_of(found, BY_SPARE), ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
-    latex = table_text(*table_of(found[2:], BY_SPARE), ".tex")
+    assert table_text(*table_of([(BY_SPARE, found)]), ".md").splitlines()[2] == "| m-merge | 0.2 | 4 | 3 | 5 |"
+    latex = table_text(*table_of([(BY_SPARE, found[2:])]), ".tex")
     assert latex.startswith("\\begin{tabular}{lrr}\n\\toprule\nftl.merge & ftl.over\\_provisioning, spare / raw & ")
     assert "block-erase & 0.2 & 7 \\\\\n\\bottomrule\n\\end{tabular}\n" in latex
+
+
+def test_several_y_are_columns_of_a_table_and_panels_of_a_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [BY_SPARE, Choice("ftl.over_provisioning", "host.write.latency_us.p99", "ftl.merge")]
+    head, rows = table_of([(choice, places(RUNS, choice)) for choice in both])
+    assert head[2:] == ["write amplification", "least", "largest", "write latency, p99, µs", "least", "largest"]
+    assert rows[0] == ["m-merge", "0.2", "4", "3", "5", "400", "300", "500"]
+    monkeypatch.setattr(plot_command, "stored_runs", lambda _: RUNS)
+    drawn = tmp_path / "two.svg"
+    names = ["--x", BY_SPARE.x, "--color", "ftl.merge", "--y", "waf,write p99", "--y", "write_amplification"]
+    assert cli.run(["plot", ".", *names, "--size", "6x2", "--ylim", "0:", "--out", str(drawn)]) == 0
+    text = drawn.read_text(encoding="utf-8")
+    assert text.count('<g id="axes_') == 2
+    assert 'width="432pt" height="144pt"' in text, "6 by 2 inches"
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (["--size", "3"], "--size 3 is not allowed; allowed: WxH in inches, each from 1 to 50"),
+        (["--size", "3x0"], "--size 3x0 is not allowed"),
+        (["--xlim", "3:1"], "--xlim 3:1 is not allowed; allowed: LOW:HIGH, LOW: or :HIGH"),
+        (["--ylim", "a:"], "--ylim a: is not allowed"),
+        (["--panel", "seed", "--y", "iops"], "both make panels"),
+    ],
+)
+def test_a_wrong_size_or_limit_is_refused(asked: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["plot", "nowhere", "--x", "seed", "--y", "waf", *asked]) == cli.USAGE
+    assert words in capsys.readouterr().err
+
+
+def test_a_curve_is_named_at_its_last_point_within_the_limits(tmp_path: Path) -> None:
+    curve = Curve("merge", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    drawn = [tmp_path / "all.svg", tmp_path / "part.svg", tmp_path / "none.svg"]
+    for path, limits in zip(drawn, ((None, None), (None, 2.5), (5.0, 6.0)), strict=True):
+        lines(Frame("", "y"), [curve], path, Scale(x_limits=limits))
+    assert ["merge</text>" in path.read_text() for path in drawn] == [True, True, False]
 
 
 @pytest.mark.parametrize("ending", ["pdf", "png", "svg"])

@@ -3,7 +3,7 @@ and fields of ratios (`heat`)."""
 
 from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
 from pumice.analysis.plots.heat import Field, Grid, fields
-from pumice.analysis.plots.lines import Curve, Scale, line_panels, lines
+from pumice.analysis.plots.lines import Curve, Limits, Scale, line_panels, lines
 from pumice.analysis.plots.panels import panels, wear_image
 from pumice.analysis.plots.style import COLOURS, GREY, INK, PALE, Frame, Range
 
@@ -17,6 +17,7 @@ __all__ = [
     "Field",
     "Frame",
     "Grid",
+    "Limits",
     "Range",
     "Scale",
     "fields",

@@ -50,25 +50,30 @@ class Curve:
     ranges: Sequence[Range | None] = ()
 
 
+#: Where an axis begins and ends; None where the data decide.
+Limits = tuple[float | None, float | None]
+
+
 @dataclass(frozen=True)
 class Scale:
-    """How the axes count: logarithms, ticks at given values of x and what stands there if not the value, and whether y
-    begins at 0."""
+    """How the axes count: logarithms, ticks at given values of x and what stands there if not the value, whether y
+    begins at 0, and where they begin and end."""
 
     log_x: bool = False
     log_y: bool = False
     ticks: Sequence[float] | None = None
     tick_names: Sequence[str] = ()
     from_zero: bool = True
+    x_limits: Limits = (None, None)
+    y_limits: Limits = (None, None)
 
 
 @dataclass(frozen=True)
 class _End:
-    """Where a curve ends, and how its name is written there."""
+    """The points of a curve, and how its name is written at the last one that is seen."""
 
     name: str
-    x: float
-    y: float
+    points: Sequence[tuple[float, float]]
     colour: str
     bold: bool
 
@@ -80,16 +85,21 @@ def lines(frame: Frame, curves: Sequence[Curve], path: Path, scale: Scale | None
 
 
 def line_panels(
-    frame: Frame, panels: Mapping[str, Sequence[Curve]], path: Path, scale: Scale | None = None
+    frame: Frame,
+    panels: Mapping[str, Sequence[Curve]],
+    path: Path,
+    scale: Scale | Sequence[Scale] | None = None,
 ) -> list[Path]:
-    """Draws the curves of each panel beside each other, with one y axis. Files as `lines` writes them."""
-    scale = scale or Scale()
+    """Draws the curves of each panel beside each other, with one y axis, or each with its own if there is a scale for
+    each. Files as `lines` writes them."""
+    scales = [scale or Scale()] * len(panels) if scale is None or isinstance(scale, Scale) else scale
+    width = max(5.6 if len(panels) == 1 else 3.6 * len(panels), 1.2 + 0.085 * len(frame.title))
     with house_style():
-        figure = blank_figure(max(5.6 if len(panels) == 1 else 3.6 * len(panels), 1.2 + 0.085 * len(frame.title)), 3.6)
-        every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        figure = blank_figure(*(frame.size or (width, 3.6)))
+        every = figure.subplots(1, len(panels), sharey=scales is not scale, squeeze=False)[0]
         every[0].set_ylabel(frame.y_label)
         named = []
-        for axes, (name, curves) in zip(every, panels.items(), strict=True):
+        for axes, (name, curves), scale in zip(every, panels.items(), scales, strict=True):
             axes.set_title(name or frame.title, pad=10)
             axes.set_xlabel(frame.x_label or "")
             named.append([_draw(axes, curve, colour) for curve, colour in _coloured(curves)])
@@ -97,6 +107,8 @@ def line_panels(
             _set_scale(axes, scale)
         if len(panels) > 1:
             figure.suptitle(frame.title, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        for axes, scale in zip(every, scales, strict=True):
+            _set_limits(axes, scale)
         figure.draw_without_rendering()  # fixes the limits, by which names are kept apart
         for axes, ends in zip(every, named, strict=True):
             _name_ends(axes, [entry for entry in ends if entry is not None])
@@ -133,7 +145,7 @@ def _draw(axes: Axes, curve: Curve, colour: str) -> _End | None:
         if found is not None and found[1] > found[0]:
             axes.vlines(x, *found, color=colour, linewidth=1.0)
     ink = GREY if curve.kind == "pale" else colour
-    return _End(curve.name, *shown[-1], ink, bold=curve.kind != "pale") if curve.name else None
+    return _End(curve.name, shown, ink, bold=curve.kind != "pale") if curve.name else None
 
 
 def _set_scale(axes: Axes, scale: Scale) -> None:
@@ -144,7 +156,6 @@ def _set_scale(axes: Axes, scale: Scale) -> None:
         axes.set_xscale("log", base=2)
     if scale.log_y:
         axes.set_yscale("log")
-        log_ticks(axes)
     elif scale.from_zero:
         # No dot at the top is cut. Without any, the highest value is infinite.
         top = 1.03 * axes.dataLim.ymax
@@ -159,16 +170,28 @@ def _set_scale(axes: Axes, scale: Scale) -> None:
     thousands(axes.yaxis)
 
 
+def _set_limits(axes: Axes, scale: Scale) -> None:
+    if scale.x_limits != (None, None):
+        axes.set_xlim(*scale.x_limits)
+    if scale.y_limits != (None, None):
+        axes.set_ylim(*scale.y_limits)
+    if scale.log_y:
+        log_ticks(axes)
+
+
 def _name_ends(axes: Axes, ends: Sequence[_End]) -> None:
-    """Writes each name beside its curve's last point, pushed up where it would lie on another."""
+    """Writes each name beside its curve's last point that is seen, pushed up where it would lie on another."""
     figure = axes.get_figure()
     dots_a_point = (figure.dpi if figure is not None else 72.0) / 72.0
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    seen = [(end, [(x, y) for x, y in end.points if left <= x <= right and bottom <= y <= top]) for end in ends]
     lowest: dict[float, float] = {}
-    for end in sorted(ends, key=lambda end: end.y):
-        height = float(axes.transData.transform((end.x, end.y))[1]) / dots_a_point
-        place = max(height, lowest.get(end.x, -math.inf) + _NAME_GAP_PT)
-        lowest[end.x] = place
+    for end, at in sorted(((end, points[-1]) for end, points in seen if points), key=lambda pair: pair[1][1]):
+        height = float(axes.transData.transform(at)[1]) / dots_a_point
+        above = 0.0 if at == end.points[-1] else _NAME_GAP_PT  # of a curve that goes on
+        place = max(height + above, lowest.get(at[0], -math.inf) + _NAME_GAP_PT)
+        lowest[at[0]] = place
         axes.annotate(
-            end.name, (end.x, end.y), xytext=(6, place - height), textcoords="offset points", color=end.colour,
+            end.name, at, xytext=(6, place - height), textcoords="offset points", color=end.colour,
             va="center", fontweight="bold" if end.bold else "normal", fontsize=8, annotation_clip=False,
         )  # fmt: skip

@@ -81,6 +81,7 @@ class Frame:
         mark: index of a group set apart by a rule, such as a mean; None for none.
         digits: digits after the point of the numbers on bars.
         x_label: quantity and unit of the x axis, where it is one; what holds for all groups, below bars.
+        size: width and height in inches; None for what the data need.
     """
 
     title: str
@@ -89,6 +90,7 @@ class Frame:
     mark: int | None = None
     digits: int = 2
     x_label: str | None = None
+    size: tuple[float, float] | None = None
 
 
 @contextmanager
