@@ -8,6 +8,9 @@ use crate::{Config, SpecError};
 /// Bytes of a GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
 
+/// Steps of a share in which the least over-provisioning is looked for.
+const MILLION: f64 = 1e6;
+
 /// The device of `config` with the user capacity that it asks for, if it asks for one.
 ///
 /// # Errors
@@ -19,23 +22,65 @@ pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
             "geometry.capacity_gib = {gib} and a scale of {scale} both make the device small; allowed: one of them"
         ));
     }
-    checked(&config)?;
+    checked(&config).map_err(|error| match spare_for(&config, gib) {
+        Some(spare) => refuse!("{error}; with geometry.capacity_gib = {gib} it is {spare}"),
+        None => error,
+    })?;
     let largest = capacity_gib(&config)?;
     if largest < gib {
         return Err(refuse!(
             "geometry.capacity_gib = {gib} is more than the device has; allowed: at most {largest:.3}"
         ));
     }
-    let (count, small) = fewest(&config, gib);
-    let is_least = count == 1 || checked(&with_count(&config, count - 1)).is_err();
-    let found = capacity_gib(&small)?;
-    if is_least && found > gib {
+    let (small, found) = fitted(&config, gib)?;
+    if let Some(least) = found {
+        let spare = spare_for(&config, gib)
+            .map(|spare| format!(", or ftl.over_provisioning = {spare} or more"))
+            .unwrap_or_default();
         return Err(refuse!(
-            "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {found:.3} or more",
+            "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {least:.3} or more{spare}",
             if keeps_blocks(&config) { "pages in a block" } else { "blocks in a plane" }
         ));
     }
     Ok(small)
+}
+
+/// The smallest device that works and holds `gib`, which the whole one does; and its capacity, if that is more because
+/// no smaller one works.
+fn fitted(config: &Config, gib: f64) -> Result<(Config, Option<f64>), SpecError> {
+    let (count, small) = fewest(config, gib);
+    let is_least = count == 1 || checked(&with_count(config, count - 1)).is_err();
+    let found = capacity_gib(&small)?;
+    Ok((small, Some(found).filter(|&found| is_least && found > gib)))
+}
+
+/// The least over-provisioning above the given one, in millionths, with which a device of `gib` works; `None` if that
+/// would not help.
+fn spare_for(config: &Config, gib: f64) -> Option<f64> {
+    let with = |millionths: u32| {
+        let mut other = config.clone();
+        other.ftl.shared.over_provisioning = f64::from(millionths) / MILLION;
+        other
+    };
+    // With too much spare the whole device is smaller than `gib`.
+    let is_too_little = |device: &Config| {
+        checked(device).is_err() || capacity_gib(device).is_ok_and(|whole| whole >= gib) && !fits(device, gib)
+    };
+    let (mut low, mut high) = ((config.ftl.shared.over_provisioning * MILLION) as u32, MILLION as u32);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        match is_too_little(&with(middle)) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    fits(&with(high), gib).then(|| f64::from(high) / MILLION)
+}
+
+/// Whether a device can be made as small as `gib`.
+fn fits(config: &Config, gib: f64) -> bool {
+    let holds = checked(config).is_ok() && capacity_gib(config).is_ok_and(|whole| whole >= gib);
+    holds && fitted(config, gib).is_ok_and(|(_, above)| above.is_none())
 }
 
 /// The least count with which the device works and holds `gib`, and the device; the whole device is known to.

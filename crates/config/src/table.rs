@@ -116,8 +116,14 @@ impl KeyTable {
     /// What to say of a path that is no key: where its word is known from, else the nearest name, if one is near.
     fn instead_of(&self, path: &str) -> String {
         let nearest = || self.nearest(path).unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
-        let elsewhere = || synonyms::instead_of(path).filter(|_| !self.is_name(path));
-        elsewhere().or_else(|| retired::key_of_value(&self.rows, path)).unwrap_or_else(nearest)
+        match synonyms::instead_of(path) {
+            Some(meant) if !self.is_name(path) => meant,
+            Some(meant) => match nearest() {
+                near if near.split('\'').nth(1).is_some_and(|key| meant.contains(key)) => meant,
+                near => format!("{meant}; {near}"),
+            },
+            None => retired::key_of_value(&self.rows, path).unwrap_or_else(nearest),
+        }
     }
 
     /// Whether a path ends like a key: the name is right, and the section is missing or wrong.

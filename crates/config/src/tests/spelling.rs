@@ -118,6 +118,7 @@ const TYPED_ELSEWHERE: &[(&str, &str)] = &[
     ("cache_size", "'host.write_buffer_kib'"),
     ("write_cache", "'host.write_buffer_kib'"),
     ("address_mapping", "'ftl.kind'"),
+    ("ftl.mapping", "'ftl.kind'; nearest valid key: 'ftl.zns.mapping'"),
     ("CMT_Capacity", "'ftl.map_cache_entries'"),
     ("Plane_Allocation_Scheme", "'ftl.allocation_order'"),
     ("preemptible_gc", "ftl.gc_mode = \"preemptible\""),
@@ -207,6 +208,8 @@ fn t059_a_percentage_is_told_its_share() {
 
 #[test]
 fn over_provisioning_has_a_name_for_spare_over_user() {
+    let told = explain("ftl.over_provisioning", &[]).expect("a key").to_string();
+    assert!(told.contains("ftl.spare_over_user"), "{told}");
     let found = |sets: &[(&str, &str)]| {
         let sets = sets.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect();
         let shared = Config::resolve(&SpecSource { sets, ..SpecSource::default() }).expect("valid").ftl.shared;

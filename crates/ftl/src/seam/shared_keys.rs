@@ -55,7 +55,7 @@ keys! {
         merge: MergeMethod = "\"block-erase\"", ANY, "", "PEN, FAST'18, section 5.2", When::Always,
             "block-erase: always the full merge. m-merge: restore partial blocks where cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted (superblock-pen, superblock-2006): restore only as many as needed, at least cost.";
         over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
-            "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
+            "Share of the raw capacity that the host cannot address: x / (1 + x) for a share x of the user capacity (`ftl.spare_over_user`). User capacity is rounded down to whole logical blocks a plane.";
         spare_over_user: Option<f64> = "", float(0.0, 99.0), "spare / user", "that of over_provisioning", When::Always,
             "ftl.over_provisioning as a share of the user capacity (0.07: 960 GB on 1,024 GB of flash): over_provisioning = x / (1 + x). Of the two the one set last counts.";
         gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
