@@ -162,11 +162,23 @@ def test_only_this_machine_may_read_and_nobody_may_write(server: WorkbenchServer
 
 
 @pytest.mark.parametrize("address", ["tcp:0.0.0.0:0", "tcp:192.168.1.1:80", "tcp:example.org:80", "unix:/tmp/x", "80"])
-def test_another_address_is_refused(command: Command, tmp_path: Path, address: str) -> None:
+def test_another_address_is_refused(command: Command, folder: Path, address: str) -> None:
     with pytest.raises(SpecError):
         loopback(address)
-    done = command("view", str(tmp_path), "--listen", address)
+    done = command("view", str(folder), "--listen", address)
     assert done.returncode == 2
+    assert "no results" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [None, "{}"])
+def test_a_folder_without_runs_is_not_served(command: Command, tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "result.json").write_text(content)
+    done = command("view", str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"pumice: {tmp_path}: holds no results to show")
+    assert ("not a result document" in done.stderr) == (content is not None)
     assert done.stderr.count("\n") == 1
 
 

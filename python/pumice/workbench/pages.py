@@ -30,11 +30,21 @@ _LOGS = "--set output.request_log=true --set output.command_log=true"
 
 
 class Workbench:
-    """The pages on a folder. They are made when they are asked for, and nothing is written."""
+    """The pages on a folder. They are made when they are asked for, and nothing is written.
+
+    Raises:
+        SpecError: the folder holds no results that can be read.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._listing = Listing(folder)
+        runs, faults = self._listing.runs()
+        if not runs:
+            raise SpecError(
+                f"{folder}: holds no results to show{f' ({faults[0]})' if faults else ''}; expected outputs of run,"
+                " compare or sweep, made with --out"
+            )
 
     def page(self, path: str, query: Query) -> str | None:
         """The page at a path; None if there is none.
