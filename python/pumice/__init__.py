@@ -12,8 +12,6 @@ no more than it needs.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # type checkers take this for true; importing the name from `typing` would cost time
 if TYPE_CHECKING:
     from typing import Any
@@ -115,6 +113,8 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module  # loaded here: the command has nothing to load by name
+
     if name == "__version__":
         return import_module("pumice._engine").version()
     if name == "policy":

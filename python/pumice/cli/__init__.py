@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -27,10 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):  # None if the shell closed it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    given = sys.argv[1:] if arguments is None else arguments
-    own_code.watch(own_code.files_of(given), ENDED)
     try:
-        status = _status(given)
+        status = _status(sys.argv[1:] if arguments is None else arguments)
     finally:
         own_code.tell_done()
     if status > _SIGNALLED:
@@ -44,9 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _status(arguments: Sequence[str]) -> int:
     """Runs the command line and returns its exit status, whatever ends it."""
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of `__main__`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        own_code.watch(own_code.files_of(arguments), ENDED)
         _prepare()
-        return run(arguments)
+        status = run(arguments)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but the end of the interpreter
+        return status
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not interrupt the line
         return _complain(_INTERRUPTED, INTERRUPTED)
     except BaseException as error:
         number = getattr(error, "signal_number", None)  # of a `Terminated`, whose module may not be loaded yet

@@ -82,6 +82,32 @@ def signalled(
     return process.returncode, said, complained, time.monotonic() - begun
 
 
+#: Runs `pumice presets`; Ctrl-C strikes when a module is looked for, whose name stands in argv.
+STRUCK = """
+import os, runpy, signal, sys
+
+class Strike:
+    def find_spec(self, name, *_):
+        if name == struck:
+            os.kill(os.getpid(), signal.SIGINT)
+
+struck, sys.argv = sys.argv[1], ["pumice", "presets"]
+sys.meta_path.insert(0, Strike())
+runpy.run_module("pumice", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    "struck", ["pumice.cli", "pumice.cli.own_code", "pumice.text", "typer", "pumice.cli.app", "pumice.cli.tables"]
+)
+def test_ctrl_c_while_the_command_loads_is_a_line_or_silence(struck: str) -> None:
+    """It was a traceback until the first line of `main`, a third of a second on a slow machine."""
+    command = [sys.executable, "-c", STRUCK, struck]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_hear_signals)
+    assert done.returncode in (130, -signal.SIGINT)
+    assert (done.stdout, done.stderr) in [("", ""), ("", "pumice: interrupted; unfinished files are not kept\n")]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
