@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set, refuse_foreign
-from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.batch import Settings, keeping, run_jobs
 from pumice.runs.jobs import Job, Outcome
 from pumice_papers.experiment import Experiment, read_experiment
 from pumice_papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, choose, figures_of
@@ -72,7 +72,9 @@ def reproduce(paper: str, request: Request) -> Reproduction:
     named = _run(request, experiment, chosen, plans)
     findings: Findings = {}
     listing: Listing | None = None
-    with one_set(request.directory, SCOREBOARD) as staged:
+    outcomes = [outcome for _, outcome in named]
+    kept = dataclasses.replace(request.settings, store=request.directory / STORE)
+    with keeping(outcomes, kept), one_set(request.directory, SCOREBOARD) as staged:
         for one in chosen:
             drawing = Drawing(one, experiment, FinishedRuns(named), staged / FIGURES, plans)
             findings |= _without_values(drawing)
@@ -84,7 +86,7 @@ def reproduce(paper: str, request: Request) -> Reproduction:
                 findings |= found
         found_board = board(paper, _rows(request, experiment, chosen), findings)
         found_board.write(staged / SCOREBOARD)
-    return Reproduction(found_board, [outcome for _, outcome in named], listing)
+    return Reproduction(found_board, outcomes, listing)
 
 
 def reproduce_all(request: Request, tell: Callable[[str, Reproduction], None]) -> Board:

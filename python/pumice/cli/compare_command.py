@@ -20,7 +20,7 @@ from pumice.results import comparison
 from pumice.results.comparison import Metric, Variant
 from pumice.results.document import warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
-from pumice.runs.batch import run_jobs
+from pumice.runs.batch import keeping, run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
 from pumice.runs.jobs import Job, Outcome
@@ -69,13 +69,15 @@ def compare_command(
     if fit:
         groups = _fitted(groups)
     with output_directory(out):
-        outcomes = run_jobs([job for _, jobs in groups for job in jobs], place.settings("compare", out))
+        settings = place.settings("compare", out)
+        outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
         raise_if_refused(outcomes)
         variants = _variants(groups, outcomes)
         for line in warnings_of_all((one.label, document) for one in variants for document in one.documents):
             note(f"warning: {line}")
         if any(variant.documents for variant in variants):
-            _tell(variants, repeat, out, chosen, as_json=as_json, alone=alone)
+            with keeping(outcomes, settings):
+                _tell(variants, repeat, out, chosen, as_json=as_json, alone=alone)
         tell_failures(outcomes)
 
 

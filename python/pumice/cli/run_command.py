@@ -19,7 +19,7 @@ from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_dire
 from pumice.results.comparison import Variant, compare, scale_of
 from pumice.results.document import lookup, subject
 from pumice.runs import run_list
-from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.batch import Settings, keeping, run_jobs
 from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
@@ -129,7 +129,7 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
     documents = [outcome.document for outcome in outcomes if outcome.document is not None]
     warn_all(documents)
     if out is not None:
-        with one_set(out, RUNS) as staged:
+        with keeping(outcomes, settings), one_set(out, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / RUNS_TABLE)
             run_list.write(outcomes, staged)
         note(f"results written to {out / STORE} and {out / RUNS_TABLE}")

@@ -18,6 +18,7 @@ from pumice.results import grid_summary
 from pumice.results.comparison import Metric, chosen_metrics
 from pumice.results.notes import notes_of_seeds
 from pumice.runs import run_list
+from pumice.runs.batch import keeping
 from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 from pumice.text import count, printable
@@ -50,12 +51,13 @@ def sweep_command(
     directory = out if out is not None else Path("out") / sweep.stem
     table = f"{sweep.stem}.parquet"
     with output_directory(directory, table):
-        outcomes = run_grid(grid, place.settings("sweep", directory), fit=fit)
+        settings = place.settings("sweep", directory)
+        outcomes = run_grid(grid, settings, fit=fit)
         warn_all(outcome.document for outcome in outcomes)
         for outcome in outcomes:
             if outcome.error is not None:
                 note(f"{outcome.job.label}: {outcome.error}")
-        with one_set(directory, RUNS) as staged:
+        with keeping(outcomes, settings), one_set(directory, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / table)
             run_list.write(outcomes, staged, run_list.SweepFile(printable(sweep.name), grid.text))
         _show(outcomes, chosen)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pumice.errors import Interrupted, SpecError, TraceError, one_line
+from pumice.errors import Interrupted, SpecError, Terminated, TraceError, one_line
 from pumice.outputs import FILES
 from pumice.results.document import lookup
 from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Underway, sample_of
@@ -97,7 +97,21 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
             batch.sample(signals, bar)
             batch.announce()
             batch.simulate(signals, bar)
+            batch.heed(signals)  # what came behind the last run
     return batch.outcomes()
+
+
+@contextlib.contextmanager
+def keeping(outcomes: Sequence[Outcome], settings: Settings) -> Iterator[None]:
+    """What is made of the outcomes of a batch: a signal is told with what is kept of the runs."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except (KeyboardInterrupt, Terminated) as error:
+        runs = {outcome.key: outcome.document is not None for outcome in outcomes}
+        text = _what_is_kept(sum(runs.values()), len(runs), settings.store)
+        raise Interrupted(text, getattr(error, "signal_number", signal.SIGINT)) from None
 
 
 class _Enough(Exception):
@@ -306,8 +320,13 @@ class _Batch:
             self._left_s = self._forecast.left_s([key for key, _ in self.waiting], underway)
             self._foretold = now
         bar.update(len(self._done), [] if sampling else [course.share for course in courses.values()], self._left_s)
+        self.heed(signals)
+
+    def heed(self, signals: list[int]) -> None:
+        """Ends the batch if a signal is listed."""
         if signals:
-            raise Interrupted(self._what_is_kept(), signals[0])
+            finished = sum(outcome.document is not None for outcome in self._done.values())
+            raise Interrupted(_what_is_kept(finished, self.total, self._settings.store), signals[0])
 
     def _finish(self, key: str, ending: Ending, content: str, ageing_s: float) -> None:
         job = self._by_key[key]
@@ -339,14 +358,12 @@ class _Batch:
                 return one_line(error)
         return None if replayed == expected else f"{path}: was changed while it was replayed; run it again"
 
-    def _what_is_kept(self) -> str:
-        finished = sum(outcome.document is not None for outcome in self._done.values())
-        if self._store is None:
-            runs = count(self.total, "run")
-            return f"interrupted after {finished} of {runs}; nothing is kept without an output directory"
-        kept = f"{finished} of {count(self.total, 'run')} are kept"
-        where = f"{self._store.directory}; the same command with --resume goes on from there"
-        return f"interrupted: {kept} in {where}"
+
+def _what_is_kept(finished: int, total: int, store: Path | None) -> str:
+    runs = f"{finished} of {count(total, 'run')}"
+    if store is None:
+        return f"interrupted after {runs}; nothing is kept without an output directory"
+    return f"interrupted: {runs} are kept in {store}; the same command with --resume goes on from there"
 
 
 def _refuse_files(config: Mapping[str, Any]) -> None:

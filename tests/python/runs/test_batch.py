@@ -11,13 +11,15 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import TESTS
 from pumice import SpecError, files
-from pumice.errors import Interrupted, StoreError
-from pumice.runs.batch import Settings, run_jobs
+from pumice.errors import Interrupted, StoreError, Terminated
+from pumice.runs import processes
+from pumice.runs.batch import Settings, keeping, run_jobs
 from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
 
@@ -176,3 +178,23 @@ def test_ctrl_c_keeps_finished_runs_and_says_how_to_go_on(tmp_path: Path) -> Non
     )
     found = run_jobs([job(1), job(2), job(3), job(4)], settings(store, resume=True))
     assert [outcome.reused for outcome in found] == [True, True, False, False]
+
+
+def test_ctrl_c_behind_the_last_run_counts_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the last look at the runs it was not heard; amid the writing of tables it said: nothing is kept."""
+    kept = rf"^interrupted: 2 of 2 runs are kept in {tmp_path}; the same command with --resume goes on from there$"
+    simulate = processes.simulate
+
+    def then_ctrl_c(*given: Any) -> None:
+        simulate(*given)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(processes, "simulate", then_ctrl_c)
+    with pytest.raises(Interrupted, match=kept):
+        run_jobs([job(1), job(2), job(2)], settings(tmp_path))
+    outcomes = run_jobs([job(1), job(2), job(2)], settings(tmp_path, resume=True))
+    with pytest.raises(Interrupted, match=kept) as told, keeping(outcomes, settings(tmp_path)):
+        raise Terminated(signal.SIGTERM)
+    assert told.value.signal_number == signal.SIGTERM
+    with pytest.raises(Interrupted, match="after 2 of 2 runs; nothing is kept"), keeping(outcomes, settings()):
+        raise KeyboardInterrupt
