@@ -112,5 +112,5 @@ def reason(error: OSError) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """` (nearest: …)` if a known name resembles `word`, else an empty text."""
-    matches = get_close_matches(word[:_NAME_LENGTH], list(known), n=1, cutoff=0.6)
+    matches = get_close_matches(word[:_NAME_LENGTH], list(known), n=1, cutoff=0.65)
     return f" (nearest: {matches[0]})" if matches else ""

@@ -36,6 +36,13 @@ _NUMBER_MAX = 2**64
 _SHOWN = 60
 
 
+#: What files are that are no results, by their endings.
+_NOT_RESULTS = {
+    ".json": "",
+    ".toml": "; this is a spec: `pumice run` and `pumice sweep` make results of one",
+}
+
+
 def read_json(path: Path) -> Any:
     """The content of a JSON file.
 
@@ -48,7 +55,7 @@ def read_json(path: Path) -> Any:
     except RecursionError:
         raise SpecError(f"{path}: not JSON of this tool: nested too deeply") from None
     except ValueError as error:
-        hint = "; this is a spec: `pumice run` and `pumice sweep` make results of one" if path.suffix == ".toml" else ""
+        hint = _NOT_RESULTS.get(path.suffix, "; expected what run, compare or sweep write")
         raise SpecError(f"{path}: not JSON: {one_line(error)}{hint}") from None
 
 

@@ -95,7 +95,7 @@ pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32, kept: u32) -
     let possible = good.saturating_sub(spare);
     if possible == 0 {
         return Err(refuse!(
-            "geometry has {good} good blocks a plane; ftl.kind = \"{kind}\" needs at least {}",
+            "geometry.blocks_per_plane leaves {good} good blocks; ftl.kind = \"{kind}\" needs at least {}",
             spare + 1
         ));
     }
