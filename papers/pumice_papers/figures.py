@@ -3,7 +3,6 @@
 A figure is one function with its declaration above it:
 
     @figure(
-        paper="pen",
         id="12b",
         frame=Frame("Figure 12b: IOPS at queue depth 1", "ratio of IOPS"),
         studies=("closed-loop",),
@@ -172,19 +171,19 @@ _REGISTRY: dict[tuple[str, str], Figure] = {}
 
 def figure(
     *,
-    paper: str,
     id: str,
     frame: Frame,
     studies: Sequence[str | PlannedStudy] = (),
     rows: Sequence[str] = (),
 ) -> Callable[[Draw], Draw]:
-    """Declares a function as a figure; see `Figure` for the arguments.
+    """Declares a function as a figure of the paper in whose package it stands; see `Figure` for the arguments.
 
     Raises:
         ValueError: the paper has another figure of that id.
     """
 
     def declare(draw: Draw) -> Draw:
+        paper = draw.__module__.split(".")[-2]
         if (paper, id) in _REGISTRY:
             raise ValueError(f"{paper} has two figures {id!r}")
         _REGISTRY[paper, id] = Figure(paper, id, frame, tuple(studies), tuple(rows), draw)

@@ -387,12 +387,6 @@ def write_parquet(rows: pa.Table, path: Path) -> None:
         pq.write_table(rows, file)
 
 
-def write_with(path: Path, save: Callable[[BinaryIO], None]) -> None:
-    """Writes `path` by a function that takes an open binary file, all of it or nothing."""
-    with atomic(path) as file:
-        save(file)
-
-
 def _real(path: Path) -> Path:
     """Where the file of a path is; of a link, where it leads."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path

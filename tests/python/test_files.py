@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 
@@ -38,12 +38,13 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 
 
 def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    def stop_halfway(file: BinaryIO) -> None:
-        file.write(b"half")
-        raise KeyboardInterrupt
+    def stop_halfway() -> None:
+        with files.atomic(tmp_path / "new" / "a") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        files.write_with(tmp_path / "new" / "a", stop_halfway)
+        stop_halfway()
     assert list(tmp_path.iterdir()) == []
 
 

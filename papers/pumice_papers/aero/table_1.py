@@ -8,7 +8,6 @@ from pumice_papers.figures import Drawing, Findings, figure
 
 
 @figure(
-    paper="aero",
     id="table1",
     frame=Frame("Table 1: pulses of the next loop by fail bits", ""),
 )

@@ -20,7 +20,6 @@ AVERAGES = {"read latency": READ_LATENCY, "write latency": WRITE_LATENCY, "servi
 
 
 @figure(
-    paper="aero",
     id="table4",
     frame=Frame("Table 4: mean latencies and IOPS / ispe", ""),
     studies=(STUDY,),

@@ -15,7 +15,6 @@ GAIN_MOST = ("proj_1", "usr_1", "prn_1")
 
 
 @figure(
-    paper="pen",
     id="12a",
     frame=Frame("Figure 12a: mean write latency, M-Merge / baseline", "ratio of mean write latencies"),
     studies=(OPEN_LOOP,),
@@ -50,7 +49,6 @@ def _merges(drawing: Drawing, workload: str) -> Finding:
 
 
 @figure(
-    paper="pen",
     id="12b",
     frame=Frame("Figure 12b: IOPS at queue depth 1, M-Merge / baseline", "ratio of IOPS"),
     studies=("closed-loop",),
@@ -64,7 +62,6 @@ def figure_12b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="12c",
     frame=Frame("Figure 12c: mean write latency in relation to M-Merge", "ratio of mean write latencies", digits=1),
     studies=(OPEN_LOOP, "gftl"),

@@ -10,7 +10,6 @@ from pumice_papers.ratios import describe, draw_ratios, mean_finding, means_find
 
 
 @figure(
-    paper="pen",
     id="13a",
     frame=Frame("Figure 13a: write amplification, baseline / M-Merge", "ratio of write amplification"),
     studies=(OPEN_LOOP,),
@@ -24,7 +23,6 @@ def figure_13a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="13b",
     frame=Frame("Figure 13b: erases per page (AEP), M-Merge / baseline", "ratio of AEP"),
     studies=(OPEN_LOOP,),
@@ -38,7 +36,6 @@ def figure_13b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="13c",
     frame=Frame("Figure 13c: variance of erases per page (VEP), M-Merge / baseline", "ratio of VEP", digits=1),
     studies=(OPEN_LOOP, "wear-limit"),

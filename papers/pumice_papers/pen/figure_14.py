@@ -26,7 +26,6 @@ SKEWED = ("prn_1", "proj_0", "prxy_0")
 
 
 @figure(
-    paper="pen",
     id="14a",
     frame=Frame(
         "Figure 14a: mean write latency by splits L, M-Merge / baseline",
@@ -48,7 +47,6 @@ def figure_14a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="14b",
     frame=Frame(
         "Figure 14b: mean write latency by wear limit W, M-Merge / baseline",
@@ -67,7 +65,6 @@ def figure_14b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="14c",
     frame=Frame(
         "Figure 14c: variance of erases per page (VEP) by wear limit W, M-Merge / baseline",

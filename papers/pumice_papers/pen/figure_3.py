@@ -18,7 +18,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    paper="pen",
     id="3a",
     frame=Frame(
         "Figure 3a: where a write waits, workloads that write much",
@@ -37,7 +36,6 @@ def figure_3a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="pen",
     id="3b",
     frame=Frame(
         "Figure 3b: where a write waits, workloads that write little",

@@ -104,7 +104,6 @@ def plan_traces(_experiment: Experiment, traces: Path | None, _directory: Path) 
 
 
 @figure(
-    paper="pen",
     id=TRACES,
     frame=Frame("Recorded traces", ""),
     studies=(PlannedStudy(TRACES, plan_traces),),

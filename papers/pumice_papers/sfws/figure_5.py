@@ -20,7 +20,6 @@ STUDIES = (LAYER_FIRST, SUB_BLOCK_FIRST)
 
 
 @figure(
-    paper="sfws",
     id="5a",
     frame=Frame("Figure 5a: pages copied per collection, SFWS / LFWS", "ratio of pages copied per collection"),
     studies=STUDIES,
@@ -33,7 +32,6 @@ def figure_5a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="sfws",
     id="5b",
     frame=Frame("Figure 5b: pages copied, SFWS / LFWS", "ratio of pages copied"),
     studies=STUDIES,
@@ -46,7 +44,6 @@ def figure_5b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="sfws",
     id="5c",
     frame=Frame("Figure 5c: mean response time, SFWS / LFWS", "ratio of mean response time"),
     studies=STUDIES,

@@ -26,7 +26,6 @@ MERGES = {
 
 
 @figure(
-    paper="superblock",
     id="11",
     frame=Frame("Figure 11: erases by merge (pc)", "block erases, thousands", digits=1),
     studies=(OVERALL,),

@@ -11,7 +11,6 @@ from pumice_papers.superblock.ftls import COPY, FAST, FTLS, KEEP, overhead
 
 
 @figure(
-    paper="superblock",
     id="fragmentation",
     frame=Frame(
         "Figure 9 by fragmentation",
@@ -27,7 +26,6 @@ def figure_fragmentation(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="superblock",
     id="flush",
     frame=Frame(
         "Figure 9 by flush", "overhead, superblock / FAST", x_label="KiB of file data between writes of the tables"
@@ -41,7 +39,6 @@ def figure_flush(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="superblock",
     id="seeds",
     frame=Frame("Figure 9 by seed", "overhead, superblock / FAST", x_label="seed"),
     studies=("seeds",),

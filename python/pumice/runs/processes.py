@@ -22,15 +22,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Literal
 
 from pumice.errors import how_ended
 from pumice.runs.pace import Pace
-from pumice.runs.pending import POLL_S, Course, Ending, Pending, attempt
-
-#: What a worker sends to the parent: ("progress", how far it is) while a run goes on, then how the run
-#: ended with the text of its document or error.
-Message = tuple[Ending | Literal["progress"], Course | str]
+from pumice.runs.pending import POLL_S, Course, Pending, attempt
 
 #: Seconds between two progress messages of a worker.
 REPORT_S = 0.2

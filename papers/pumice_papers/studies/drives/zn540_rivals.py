@@ -26,7 +26,6 @@ AS_THE_DRIVE = (0.75, 1.25)
 
 
 @figure(
-    paper="drives",
     id="zn540-rivals",
     frame=Frame("ZN540: how dies serve reads that wait", "p99 of reads, µs", x_label="thousand reads a second"),
     studies=("zn540-rival-reads", "zn540-rival-writes", "zn540-rival-resets"),

@@ -126,7 +126,6 @@ REPLAYS = (
 
 
 @figure(
-    paper="placement",
     id="cache",
     frame=Frame("A cache without placement", "write amplification", x_label="user capacities written"),
     studies=("cache",),
@@ -138,7 +137,6 @@ def figure_cache(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="cache-placed",
     frame=Frame("A cache with two handles", "write amplification", x_label="user capacities written"),
     studies=("cache",),
@@ -177,7 +175,6 @@ def _compare(drawing: Drawing, handles: int) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="cache-mechanisms",
     frame=Frame("Why an unplaced drive begins late", "write amplification", x_label="user capacities written"),
     studies=("cache-mechanisms",),

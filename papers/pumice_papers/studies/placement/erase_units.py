@@ -155,7 +155,6 @@ def _bars(
 
 
 @figure(
-    paper="placement",
     id="zone-units",
     frame=Frame("Zones by erase unit, size and scheme", ""),
     studies=("zone-units",),
@@ -168,7 +167,6 @@ def figure_zone_units(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="zone-finish",
     frame=Frame("Zones finished when 0.6 of them is written", ""),
     studies=("zone-finish",),
@@ -185,7 +183,6 @@ def figure_zone_finish(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="reclaim-units",
     frame=Frame("A cache on reclaim units of four sizes", ""),
     studies=("reclaim-units",),

@@ -81,7 +81,6 @@ def fit(profile: Sequence[float], drive: Sequence[float], others: Mapping[str, S
 
 
 @figure(
-    paper="placement",
     id="samsung",
     frame=Frame("Samsung PM9D3a, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung",),
@@ -106,7 +105,6 @@ def figure_samsung(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="samsung-alternatives",
     frame=Frame("The same, collected otherwise", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung-alternatives",),
@@ -128,7 +126,6 @@ def figure_alternatives(drawing: Drawing) -> Findings:
 
 
 @figure(
-    paper="placement",
     id="fadu",
     frame=Frame("FADU drive, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("fadu",),
