@@ -37,61 +37,17 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Chip",
-    "ChipChoices",
-    "ChipError",
-    "ChipState",
-    "Comparison",
-    "Completions",
-    "CrashReport",
-    "Device",
-    "DeviceRefusal",
-    "Firmware",
-    "Interrupted",
-    "OperationFailed",
-    "Plan",
-    "Plugin",
-    "PowerLost",
-    "Refused",
-    "Result",
-    "ServedDevice",
-    "SimulationError",
-    "Spec",
-    "SpecError",
-    "TortureReport",
-    "Tortured",
-    "TraceError",
-    "Uncorrectable",
-    "compare",
-    "crash",
-    "life",
-    "plan_m_merge",
-    "plugin",
-    "policy",
-    "preset",
-    "presets",
-    "read_command_log",
-    "read_trace",
-    "record_session",
-    "run",
-    "serve",
-    "sweep",
-    "torture",
-    "verify_log",
-    "workloads",
-    "write_trace",
-]
+    "Chip", "ChipChoices", "ChipError", "ChipState", "Comparison", "Completions", "CrashReport", "Device",
+    "DeviceRefusal", "Firmware", "Interrupted", "OperationFailed", "Plan", "Plugin", "PowerLost", "Refused",
+    "Result", "ServedDevice", "SimulationError", "Spec", "SpecError", "TortureReport", "Tortured", "TraceError",
+    "Uncorrectable", "compare", "crash", "life", "plan_m_merge", "plugin", "policy", "preset", "presets",
+    "read_command_log", "read_trace", "record_session", "run", "serve", "sweep", "torture", "verify_log",
+    "workloads", "write_trace",
+]  # fmt: skip
 
 _MODULES = {
     "pumice.chip": (
-        "Chip",
-        "ChipChoices",
-        "ChipError",
-        "ChipState",
-        "OperationFailed",
-        "PowerLost",
-        "Refused",
-        "Uncorrectable",
+        "Chip", "ChipChoices", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable",
     ),
     "pumice.crash_lab": ("CrashReport", "crash", "record_session"),
     "pumice.device": ("Completions", "Device", "DeviceRefusal"),
@@ -108,7 +64,7 @@ _MODULES = {
     "pumice.served_device": ("ServedDevice", "serve"),
     "pumice.torture_lab": ("Firmware", "Tortured", "TortureReport", "torture"),
     "pumice.traces.read_write": ("read_trace", "write_trace"),
-}
+}  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 

@@ -49,7 +49,7 @@ class Places(StrEnum):
 
 @opt.takes_options
 def crash_command(
-    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    spec: opt.SpecArgument = None,
     *,
     options: opt.SpecOptions,
     session: Annotated[

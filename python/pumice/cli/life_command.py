@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +30,7 @@ _HEADS = (
 
 @opt.takes_options
 def life_command(
-    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    spec: opt.SpecArgument = None,
     *,
     schemes: Annotated[
         str | None,

@@ -93,6 +93,12 @@ ColumnsOption = Annotated[
 FitOption = Annotated[
     bool, typer.Option("--fit-device", help="Take the smallest device of the preset's kind on which the trace fits.")
 ]
+SpecArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[SPEC.toml]", help="Spec file, - for standard input.", show_default=False, click_type=Input()
+    ),
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]

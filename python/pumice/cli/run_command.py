@@ -6,9 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pumice import files
 from pumice.cli import options as opt
@@ -33,15 +31,7 @@ from pumice.text import count
 
 @opt.takes_options
 def run_command(
-    spec: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[SPEC.toml]",
-            help="Spec file, - for standard input.",
-            show_default=False,
-            click_type=opt.Input(),
-        ),
-    ] = None,
+    spec: opt.SpecArgument = None,
     *,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,

@@ -33,7 +33,7 @@ class Clock(StrEnum):
 
 @opt.takes_options
 def serve_command(
-    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    spec: opt.SpecArgument = None,
     *,
     options: opt.PlainOptions,
     listen: Annotated[

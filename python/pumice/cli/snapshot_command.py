@@ -21,7 +21,6 @@ from pumice.runs.snapshots import SnapshotPlaces
 app = new_app(help="Keep aged devices in files, and run on them.")
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Snapshot.", show_default=False)]
-SpecArgument = Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)]
 
 
 @app.callback(invoke_without_command=True)
@@ -33,7 +32,7 @@ def snapshot(context: typer.Context) -> None:
 
 @app.command("save")
 @opt.takes_options
-def save_command(file: FileArgument, spec: SpecArgument = None, *, options: opt.DeviceOptions) -> None:
+def save_command(file: FileArgument, spec: opt.SpecArgument = None, *, options: opt.DeviceOptions) -> None:
     """Fill and age the device of a spec, and keep it."""
     chosen = options.build(spec)
     with output_file(file, SNAPSHOT_KIND):
@@ -46,7 +45,7 @@ def save_command(file: FileArgument, spec: SpecArgument = None, *, options: opt.
 @opt.takes_options
 def load_command(
     file: FileArgument,
-    spec: SpecArgument = None,
+    spec: opt.SpecArgument = None,
     *,
     options: opt.SpecOptions,
     out: opt.OutOption = None,

@@ -67,9 +67,7 @@ def torture_command(
     limit_s: Annotated[
         float, typer.Option("--limit", metavar="S", min=0.1, help="Seconds after which a case counts as hanging.")
     ] = 10.0,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", min=1, help="Processes; one a CPU if absent.")
-    ] = None,
+    workers: opt.WorkersOption = None,
     out: opt.OutOption = None,
     resume: opt.ResumeOption = False,
     as_json: opt.JsonOption = False,
