@@ -3,7 +3,6 @@
 A figure is one function with its declaration above it:
 
     @figure(
-        id="12b",
         frame=Frame("Figure 12b: IOPS at queue depth 1", "ratio of IOPS"),
         studies=("closed-loop",),
         rows=("fig12b_iops_nftl",),
@@ -171,19 +170,19 @@ _REGISTRY: dict[tuple[str, str], Figure] = {}
 
 def figure(
     *,
-    id: str,
     frame: Frame,
     studies: Sequence[str | PlannedStudy] = (),
     rows: Sequence[str] = (),
 ) -> Callable[[Draw], Draw]:
-    """Declares a function as a figure of the paper in whose package it stands; see `Figure` for the arguments.
+    """Declares a function as a figure of the paper in whose package it stands, with the id that its name ends in:
+    `figure_cache_placed` is `cache-placed`. See `Figure` for the arguments.
 
     Raises:
         ValueError: the paper has another figure of that id.
     """
 
     def declare(draw: Draw) -> Draw:
-        paper = draw.__module__.split(".")[-2]
+        paper, id = draw.__module__.split(".")[-2], draw.__name__.removeprefix("figure_").replace("_", "-")
         if (paper, id) in _REGISTRY:
             raise ValueError(f"{paper} has two figures {id!r}")
         _REGISTRY[paper, id] = Figure(paper, id, frame, tuple(studies), tuple(rows), draw)

@@ -23,7 +23,7 @@ pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
         ));
     }
     checked(&config).map_err(|error| match spare_for(&config, gib) {
-        Some(spare) => refuse!("{error}; with geometry.capacity_gib = {gib} it is {spare}"),
+        Some(spare) => refuse!("{error}; with geometry.capacity_gib = {gib}, ftl.over_provisioning = {spare} works"),
         None => error,
     })?;
     let largest = capacity_gib(&config)?;

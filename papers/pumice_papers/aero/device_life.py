@@ -15,7 +15,6 @@ _HEADS = ("scheme", "block_pec", "device_pec", "drive_writes", "WAF", "retired_s
 
 
 @figure(
-    id="life",
     frame=Frame(
         "Figure 13, for a device: write amplification over its life",
         "bytes programmed / bytes written",

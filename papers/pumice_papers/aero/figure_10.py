@@ -23,7 +23,6 @@ WORN = "the model adds the wear of all cycles, at every number of loops"
 
 
 @figure(
-    id="10",
     frame=Frame("Figure 10a: most bit errors after complete erasure", "bits per KiB", (63.0, "requirement"), digits=1),
     rows=("fig10_margin", "fig10_skipped"),
 )

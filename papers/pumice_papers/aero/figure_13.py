@@ -10,7 +10,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="13",
     frame=Frame(
         "Figure 13: most bit errors after a year, against P/E cycles", "bits per KiB", reference=(63.0, "requirement")
     ),

@@ -27,7 +27,6 @@ SCHEMES = ("i-ispe", "dpes", "aero-cons", "aero")
 
 
 @figure(
-    id="14",
     frame=Frame("Figure 14: read tail latency / ispe, mean over workloads", "ratio", (1.0, "ispe")),
     studies=(STUDY,),
     rows=("fig14_p9999_aero", "fig14_p9999_cons", "fig14_p999999_aero"),

@@ -29,7 +29,6 @@ SUSPENSIONS = ("off", PRESET_RULE)
 
 
 @figure(
-    id="15",
     frame=Frame("Figure 15: read latency / ispe without suspension", "ratio", (1.0, "ispe, off")),
     studies=(STUDY,),
     rows=("fig15_no_suspension",),

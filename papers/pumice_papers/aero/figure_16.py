@@ -11,7 +11,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="16a",
     frame=Frame("Figure 16a: lifetime gained over ispe, by misprediction rate", "PEC gained, share"),
     rows=("fig16_misprediction",),
 )
@@ -41,7 +40,6 @@ MISPREDICTION = Sensitivity(
 
 
 @figure(
-    id="16b",
     frame=Frame("Figure 16b: read latency / ispe, by misprediction rate", "ratio", (1.0, "ispe")),
     studies=("misprediction",),
 )

@@ -11,7 +11,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="17a",
     frame=Frame("Figure 17a: P/E cycles until the requirement is met", "PEC", digits=0),
     rows=("fig17_requirement",),
 )
@@ -59,7 +58,6 @@ MARGIN = Sensitivity(
 
 
 @figure(
-    id="17b",
     frame=Frame("Figure 17b: read latency / ispe, by requirement", "ratio", (1.0, "ispe")),
     studies=("requirement",),
 )

@@ -10,7 +10,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="4",
     frame=Frame("Figure 4: blocks erased within a pulse time (ms), by P/E cycles", "share of blocks"),
     rows=(
         "fig4_fast_blocks",

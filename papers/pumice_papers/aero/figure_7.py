@@ -11,7 +11,6 @@ from pumice_papers.figures import Drawing, Findings, figure
 
 
 @figure(
-    id="7",
     frame=Frame("Figure 7: most fail bits after a pulse time (ms) in the last loop", "fail bits"),
 )
 def figure_7(drawing: Drawing) -> Findings:

@@ -12,7 +12,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="8",
     frame=Frame("Figure 8: blocks that need their fail-bit range's pulse", "share of the range's blocks"),
     rows=("fig8_felp",),
 )

@@ -12,7 +12,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="9",
     frame=Frame("Figure 9: shallow erase of a given length, at 0.1K and 0.5K PEC", "share"),
     rows=("fig9_shallow",),
 )

@@ -42,7 +42,6 @@ class Point:
 
 
 @figure(
-    id="load",
     frame=Frame(
         "p99.99 read latency, aero / ispe, against the share of time for which a die erases under ispe",
         "ratio",

@@ -66,7 +66,6 @@ DRAWN = {
 
 
 @figure(
-    id="pen-aero",
     frame=Frame(
         "PEN and AERO: write latency (mean, p99.99) and endurance / full merges under ispe",
         "ratio, mean over workloads",

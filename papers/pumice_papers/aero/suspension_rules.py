@@ -90,7 +90,6 @@ CONTROLLER = [
 
 
 @figure(
-    id="family",
     frame=Frame("Read tails, aero / ispe, by rule of suspension", "ratio", (1.0, "no change")),
     studies=("family",),
 )
@@ -100,7 +99,6 @@ def figure_family(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="controller",
     frame=Frame("Read tails, aero / ispe, by what the controller knows and lets in", "ratio", (1.0, "no change")),
     studies=("controller",),
 )

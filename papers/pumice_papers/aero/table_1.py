@@ -8,10 +8,9 @@ from pumice_papers.figures import Drawing, Findings, figure
 
 
 @figure(
-    id="table1",
     frame=Frame("Table 1: pulses of the next loop by fail bits", ""),
 )
-def table_1(drawing: Drawing) -> Findings:
+def figure_table1(drawing: Drawing) -> Findings:
     """Pulses of the next loop by fail bits, as built: complete / with the margin of requirement 63."""
     tables = ask("table-1")
     rows = [

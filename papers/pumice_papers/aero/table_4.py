@@ -20,12 +20,11 @@ AVERAGES = {"read latency": READ_LATENCY, "write latency": WRITE_LATENCY, "servi
 
 
 @figure(
-    id="table4",
     frame=Frame("Table 4: mean latencies and IOPS / ispe", ""),
     studies=(STUDY,),
     rows=("table4_average", "table4_dpes"),
 )
-def table_4(drawing: Drawing) -> Findings:
+def figure_table4(drawing: Drawing) -> Findings:
     """Mean latencies and IOPS in relation to the baseline, geometric means over workloads."""
     if (failed := no_values(drawing, STUDY)) is not None:
         return failed

@@ -10,7 +10,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="10",
     frame=Frame("Figure 10: one merge, two ways", "time, in page copies", digits=0),
     rows=("fig10_speedup", "fig10_restores"),
 )

@@ -10,7 +10,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="11",
     frame=Frame("Figure 11: PB 9 restored four times over", "pages copied back", digits=0),
     rows=("fig11_copied_back",),
 )

@@ -15,7 +15,6 @@ GAIN_MOST = ("proj_1", "usr_1", "prn_1")
 
 
 @figure(
-    id="12a",
     frame=Frame("Figure 12a: mean write latency, M-Merge / baseline", "ratio of mean write latencies"),
     studies=(OPEN_LOOP,),
     rows=("prn_1_merges", "fig12a_latency_nftl", "fig12a_order"),
@@ -49,7 +48,6 @@ def _merges(drawing: Drawing, workload: str) -> Finding:
 
 
 @figure(
-    id="12b",
     frame=Frame("Figure 12b: IOPS at queue depth 1, M-Merge / baseline", "ratio of IOPS"),
     studies=("closed-loop",),
     rows=("fig12b_iops_nftl",),
@@ -62,7 +60,6 @@ def figure_12b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="12c",
     frame=Frame("Figure 12c: mean write latency in relation to M-Merge", "ratio of mean write latencies", digits=1),
     studies=(OPEN_LOOP, "gftl"),
     rows=("fig12c_gftl",),

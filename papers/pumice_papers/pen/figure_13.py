@@ -10,7 +10,6 @@ from pumice_papers.ratios import describe, draw_ratios, mean_finding, means_find
 
 
 @figure(
-    id="13a",
     frame=Frame("Figure 13a: write amplification, baseline / M-Merge", "ratio of write amplification"),
     studies=(OPEN_LOOP,),
     rows=("fig13a_waf_nftl",),
@@ -23,7 +22,6 @@ def figure_13a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="13b",
     frame=Frame("Figure 13b: erases per page (AEP), M-Merge / baseline", "ratio of AEP"),
     studies=(OPEN_LOOP,),
     rows=("fig13b_aep",),
@@ -36,7 +34,6 @@ def figure_13b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="13c",
     frame=Frame("Figure 13c: variance of erases per page (VEP), M-Merge / baseline", "ratio of VEP", digits=1),
     studies=(OPEN_LOOP, "wear-limit"),
     rows=("fig13c_vep",),

@@ -26,7 +26,6 @@ SKEWED = ("prn_1", "proj_0", "prxy_0")
 
 
 @figure(
-    id="14a",
     frame=Frame(
         "Figure 14a: mean write latency by splits L, M-Merge / baseline",
         "ratio of mean write latencies",
@@ -47,7 +46,6 @@ def figure_14a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="14b",
     frame=Frame(
         "Figure 14b: mean write latency by wear limit W, M-Merge / baseline",
         "ratio of mean write latencies",
@@ -65,7 +63,6 @@ def figure_14b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="14c",
     frame=Frame(
         "Figure 14c: variance of erases per page (VEP) by wear limit W, M-Merge / baseline",
         "ratio of VEP",

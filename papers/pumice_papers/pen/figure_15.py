@@ -27,7 +27,6 @@ CORRUPT = "integrity.corrupt_pages"
 
 
 @figure(
-    id="15a",
     frame=Frame("Figure 15a: mean write latency, M-Merge / baseline", "ratio of mean write latencies"),
     studies=(OPEN_LOOP, "disturb"),
     rows=("fig15a_disturb", "fig15a_corrupt"),
@@ -55,7 +54,6 @@ def _total(values: Mapping[str, float | None]) -> float | None:
 
 
 @figure(
-    id="15b",
     frame=Frame(
         f"Figure 15b: mean write latency of {FOLLOWED}, an hour a window", "mean write latency, ms", x_label="days"
     ),
@@ -102,7 +100,6 @@ def _windows(document: Mapping[str, Any] | None) -> dict[float, float]:
 
 
 @figure(
-    id="15c",
     frame=Frame(
         "Figure 15c: write amplification by capacity lost, partial block erase / M-Merge",
         "ratio of write amplification",

@@ -13,7 +13,6 @@ from pumice_papers.ratios import SeedRatios, describe, mean_finding, means_findi
 
 
 @figure(
-    id="16a",
     frame=Frame("Figure 16a: Superblock FTL, mean write latency, M-Merge / baseline", "ratio to the baseline"),
     studies=(STUDY,),
     rows=("fig16_latency_4_5", "fig16_latency_4_8"),
@@ -34,7 +33,6 @@ def _budgeted_means(found: Mapping[str, SeedRatios]) -> str:
 
 
 @figure(
-    id="16b",
     frame=Frame("Figure 16b: Superblock FTL, mean read latency, M-Merge / baseline", "ratio to the baseline"),
     studies=(STUDY,),
     rows=("fig16_read",),

@@ -11,7 +11,6 @@ from pumice_papers.ratios import describe, means_finding
 
 
 @figure(
-    id="17a",
     frame=Frame("Figure 17a: Superblock FTL, write amplification, M-Merge / baseline", "ratio to the baseline"),
     studies=(STUDY,),
     rows=("fig17_waf_aep",),
@@ -29,7 +28,6 @@ def figure_17a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="17b",
     frame=Frame("Figure 17b: Superblock FTL, erases per page (AEP), M-Merge / baseline", "ratio to the baseline"),
     studies=(STUDY,),
 )
@@ -40,7 +38,6 @@ def figure_17b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="17c",
     frame=Frame(
         "Figure 17c: Superblock FTL, variance of erases per page (VEP), M-Merge / baseline", "ratio to the baseline"
     ),

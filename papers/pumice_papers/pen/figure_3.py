@@ -18,7 +18,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="3a",
     frame=Frame(
         "Figure 3a: where a write waits, workloads that write much",
         "mean write latency, ms",
@@ -36,7 +35,6 @@ def figure_3a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="3b",
     frame=Frame(
         "Figure 3b: where a write waits, workloads that write little",
         "mean write latency, ms",

@@ -23,7 +23,6 @@ RISING = ("prn_1", "proj_1")
 
 
 @figure(
-    id="4",
     frame=Frame(
         "Figure 4: GC invocations by block size",
         "invocations, 72 pages = 1",

@@ -27,7 +27,6 @@ PRINTED = ((72.0, 576.0), (2.1, 5.1))
 
 
 @figure(
-    id="5",
     frame=Frame(
         "Figure 5: write amplification by block size", "write amplification", (1.0, "1"), x_label="pages per block"
     ),

@@ -14,7 +14,6 @@ from pumice_papers.scoreboard import Finding
 
 
 @figure(
-    id="6",
     frame=Frame("Figure 6: copies to merge one outdated PB", "pages copied"),
     rows=("fig6_copies", "pb_count"),
 )

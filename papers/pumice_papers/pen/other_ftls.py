@@ -26,7 +26,6 @@ HARDLY = 1 + (5.1 / 2.1 - 1) / 10
 
 
 @figure(
-    id="other-ftls",
     frame=Frame("Write amplification by block size, workloads that write much", "write amplification", (1.0, "1")),
     studies=(STUDY,),
     rows=("sec231_superblock_copies", "sec232_superblock_waf", "sec232_page_level_waf"),

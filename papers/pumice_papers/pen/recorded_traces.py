@@ -104,11 +104,10 @@ def plan_traces(_experiment: Experiment, traces: Path | None, _directory: Path) 
 
 
 @figure(
-    id=TRACES,
     frame=Frame("Recorded traces", ""),
     studies=(PlannedStudy(TRACES, plan_traces),),
 )
-def trace_table(drawing: Drawing) -> Listing:
+def figure_traces(drawing: Drawing) -> Listing:
     """A line for each trace and FTL; a trace that cannot be read has one line that says why."""
     plan: TracePlan = drawing.plans[TRACES]
     by_run = {(o.job.varied["trace"], o.job.varied["preset"]): o for o in drawing.runs.outcomes(TRACES)}

@@ -29,7 +29,6 @@ SEARCHES = (*SPARE, "map")
 
 
 @figure(
-    id=STUDY,
     frame=Frame("Figures 3a, 3b and 12a, U's write pointer in RAM and searched", "share, ratio"),
     studies=(IN_RAM, OPEN_LOOP, STUDY),
 )

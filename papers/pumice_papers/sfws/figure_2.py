@@ -16,7 +16,6 @@ COPY_US, ERASE_US = 825.0, 3800.0
 
 
 @figure(
-    id="2",
     frame=Frame("Figure 2: the first 256 of 512 pages updated", "valid pages of a sub-block", digits=0),
     rows=("fig2_freed",),
 )

@@ -18,7 +18,7 @@ from pumice_papers.sfws.one_block import LAYERS, MLC, SEQUENCES, shape
 CORRECTABLE = 1e-3
 
 
-@figure(id="3", frame=Frame("Figure 3: worst page", "RBER x 1000"), rows=("fig3_rber",))
+@figure(frame=Frame("Figure 3: worst page", "RBER x 1000"), rows=("fig3_rber",))
 def figure_3(drawing: Drawing) -> Findings:
     """Bit errors by place, and whether their shape is the paper's."""
     pages = {

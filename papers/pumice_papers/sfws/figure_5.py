@@ -20,7 +20,6 @@ STUDIES = (LAYER_FIRST, SUB_BLOCK_FIRST)
 
 
 @figure(
-    id="5a",
     frame=Frame("Figure 5a: pages copied per collection, SFWS / LFWS", "ratio of pages copied per collection"),
     studies=STUDIES,
     rows=("fig5a_copies_per_gc",),
@@ -32,7 +31,6 @@ def figure_5a(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="5b",
     frame=Frame("Figure 5b: pages copied, SFWS / LFWS", "ratio of pages copied"),
     studies=STUDIES,
     rows=("fig5b_total_copied",),
@@ -44,7 +42,6 @@ def figure_5b(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="5c",
     frame=Frame("Figure 5c: mean response time, SFWS / LFWS", "ratio of mean response time"),
     studies=STUDIES,
     rows=("fig5c_response",),

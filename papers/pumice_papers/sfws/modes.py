@@ -9,7 +9,6 @@ from pumice_papers.sfws.devices import MODE, response, sfws_to_lfws
 
 
 @figure(
-    id="modes",
     frame=Frame("Mean response time by the way of collecting, SFWS / LFWS", "ratio of mean response times"),
     studies=("modes-lfws", "modes-sfws"),
 )

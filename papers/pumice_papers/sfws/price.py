@@ -76,7 +76,6 @@ def _pec(outcome: Outcome) -> int:
 
 
 @figure(
-    id="price",
     frame=Frame("Over age", "", x_label="P/E cycles at the start"),
     studies=(BLOCKS, SUB_BLOCKS),
 )

@@ -9,7 +9,6 @@ from pumice_papers.sfws.devices import LAYER_FIRST, OP, copied_pages, copies_per
 
 
 @figure(
-    id="steady",
     frame=Frame("Steady state: copies, SFWS / LFWS", "ratio", (1.0, "no change")),
     studies=("steady-lfws", "steady-sfws"),
 )

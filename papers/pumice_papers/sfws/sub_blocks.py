@@ -40,7 +40,6 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 @figure(
-    id="sub-blocks",
     frame=Frame("Pages copied, by what is erased", "ratio to LFWS, 512-page blocks", (1.0, "no change")),
     studies=("sub-blocks", "modes-lfws", "modes-sfws"),
 )

@@ -15,7 +15,6 @@ from pumice_papers.superblock.ftls import A_RUN_FAILED, COPY, FAST, FTLS, KEEP, 
 
 
 @figure(
-    id="10",
     frame=Frame(
         "Figure 10: victim U-blocks by pages written (pc)",
         "share of victims written less",

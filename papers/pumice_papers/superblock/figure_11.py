@@ -26,7 +26,6 @@ MERGES = {
 
 
 @figure(
-    id="11",
     frame=Frame("Figure 11: erases by merge (pc)", "block erases, thousands", digits=1),
     studies=(OVERALL,),
     rows=("fig11_switch_erases", "fig11_full_erases"),

@@ -17,7 +17,6 @@ BELOW_FAST_FROM = 256
 
 
 @figure(
-    id="12",
     frame=Frame("Figure 12: overhead by U-blocks (pc)", "seconds", x_label="U-blocks"),
     studies=("u-blocks",),
     rows=("fig12_u_blocks",),

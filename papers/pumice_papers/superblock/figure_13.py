@@ -14,7 +14,6 @@ from pumice_papers.superblock.ftls import A_RUN_FAILED, COPY, FTLS, KEEP, PC, dr
 
 
 @figure(
-    id="13",
     frame=Frame(
         "Figure 13: overhead by the size of the superblock (pc)", "seconds", x_label="logical blocks of a superblock"
     ),

@@ -12,7 +12,6 @@ from pumice_papers.superblock.ftls import A_RUN_FAILED, COPY, FTLS, KEEP, draw_s
 
 
 @figure(
-    id="14",
     frame=Frame("Figure 14: the map cache (pc)", "share of look-ups answered", x_label="entries"),
     studies=("cache",),
     rows=("fig14_hit_ratio",),

@@ -14,7 +14,6 @@ MERGES = ("full", "partial", "switch")
 
 
 @figure(
-    id="4",
     frame=Frame("Figure 4: updates of P5 P2 P3 P7, twice over", "merges", digits=0),
     rows=("fig4_merges",),
 )

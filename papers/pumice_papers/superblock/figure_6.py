@@ -14,7 +14,6 @@ INDICES = ("superblock", "PGD index", "PMD index", "PTE index")
 
 
 @figure(
-    id="6",
     frame=Frame(f"Figure 6: logical block {LOGICAL_BLOCK}, page {PAGE}", "index", digits=0),
     rows=("fig6_translation",),
 )

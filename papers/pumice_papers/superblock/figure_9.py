@@ -29,7 +29,6 @@ SECONDS = {part: quantity(f"gc.time_us.{part}", 1e6) for part in PARTS}
 
 
 @figure(
-    id="9",
     frame=Frame(
         "Figure 9: garbage collection overhead (SB: superblock FTL, two readings of its full merge)",
         "seconds",

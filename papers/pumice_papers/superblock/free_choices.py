@@ -11,7 +11,6 @@ from pumice_papers.superblock.ftls import COPY, FAST, FTLS, KEEP, overhead
 
 
 @figure(
-    id="fragmentation",
     frame=Frame(
         "Figure 9 by fragmentation",
         "overhead, superblock / FAST",
@@ -26,7 +25,6 @@ def figure_fragmentation(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="flush",
     frame=Frame(
         "Figure 9 by flush", "overhead, superblock / FAST", x_label="KiB of file data between writes of the tables"
     ),
@@ -39,7 +37,6 @@ def figure_flush(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="seeds",
     frame=Frame("Figure 9 by seed", "overhead, superblock / FAST", x_label="seed"),
     studies=("seeds",),
 )

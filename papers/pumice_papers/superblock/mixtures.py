@@ -55,7 +55,6 @@ class _Mixture:
 
 
 @figure(
-    id=STUDY,
     frame=Frame("Mixtures of pc: web cache, documents, updates; longest update, flush", "share of victims; ratio"),
     studies=(STUDY, BY_U_BLOCKS, BY_SIZE),
 )

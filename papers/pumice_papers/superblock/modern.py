@@ -40,7 +40,6 @@ QUANTITIES: dict[str, Quantity] = {
 
 
 @figure(
-    id="modern",
     frame=Frame("The FTLs of 2006 beside later ones", ""),
     studies=("modern",),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ def _limits(option: str, text: str | None) -> Limits:
         colon = ""
         ends = (None, None)
     given = _given(ends)
-    if not colon or (len(given) == 2 and given[0] >= given[1]):
+    if not colon or not all(map(math.isfinite, given)) or (len(given) == 2 and given[0] >= given[1]):
         raise SpecError(f"{option} {printable(text or '')} is not allowed; allowed: LOW:HIGH, LOW: or :HIGH")
     return ends
 

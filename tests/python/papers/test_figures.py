@@ -99,7 +99,7 @@ def test_every_package_of_figures_is_an_experiment() -> None:
 def test_a_figure_is_declared_once() -> None:
     figures_of("pen")
     with pytest.raises(ValueError, match="pen has two figures '6'"):
-        figure(id="6", frame=Frame("again", ""))(figures_of("pen")["6"].draw)
+        figure(frame=Frame("again", ""))(figures_of("pen")["6"].draw)
 
 
 def test_files_are_named_after_numbers_or_names() -> None:

@@ -102,6 +102,7 @@ def test_several_y_are_columns_of_a_table_and_panels_of_a_figure(
         (["--size", "3x0"], "--size 3x0 is not allowed"),
         (["--xlim", "3:1"], "--xlim 3:1 is not allowed; allowed: LOW:HIGH, LOW: or :HIGH"),
         (["--ylim", "a:"], "--ylim a: is not allowed"),
+        (["--ylim", "nan:1"], "--ylim nan:1 is not allowed"),
         (["--panel", "seed", "--y", "iops"], "both make panels"),
     ],
 )

@@ -201,13 +201,12 @@ fn t066_what_stands_in_the_way_of_recovery_is_refused() {
 fn the_over_provisioning_with_which_a_capacity_works_is_named() {
     let device = |spare: f64| SpecSource {
         preset: Some("bench-64g".into()),
-        sets: vec![
-            ("ftl.over_provisioning".into(), spare.to_string()),
-            ("geometry.capacity_gib".into(), "1.5".into()),
-        ],
+        sets: vec![("ftl.over_provisioning".into(), spare.to_string()), ("geometry.capacity_gib".into(), "1.5".into())],
         ..SpecSource::default()
     };
-    for (spare, before) in [(0.0001, "with geometry.capacity_gib = 1.5 it is "), (0.08, "or ftl.over_provisioning = ")] {
+    for (spare, before) in
+        [(0.0001, "capacity_gib = 1.5, ftl.over_provisioning = "), (0.08, "or ftl.over_provisioning = ")]
+    {
         let told = Config::resolve(&device(spare)).expect_err("too little").to_string();
         let least = told.split(before).nth(1).and_then(|rest| rest.split(' ').next()).expect(&told);
         let least: f64 = least.parse().expect(&told);

@@ -88,7 +88,6 @@ def rms(found: Windows, drive: Windows) -> float:
 
 
 @figure(
-    id="micron7450",
     frame=Frame("Micron 7450 MAX 800 GB", "media bytes a host byte", x_label="host bytes over the size of the part"),
     studies=("micron7450", "micron7450-parts"),
     rows=("micron7450_whole", "micron7450_windows", "micron7450_steady", "micron7450_rivals"),

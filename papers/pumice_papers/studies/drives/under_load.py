@@ -110,7 +110,6 @@ def saturation(drawing: Drawing, drive: str) -> Finding:
 
 
 @figure(
-    id="under-load",
     frame=Frame("Reads under load", "latency of reads, µs", x_label="thousand requests a second, half of them writes"),
     studies=tuple(DRIVES),
     rows=(

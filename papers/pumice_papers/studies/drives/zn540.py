@@ -119,7 +119,6 @@ def simulated(document: Mapping[str, Any], kind: Kind, column: str) -> float:
 
 
 @figure(
-    id="zn540",
     frame=Frame("ZN540: reads of 8 KiB", "p99 of reads, µs", x_label="thousand reads a second"),
     studies=tuple(kind.study for kind in KINDS.values()),
     rows=(

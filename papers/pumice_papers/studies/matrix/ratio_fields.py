@@ -126,7 +126,6 @@ def plan_matrix(experiment: Experiment, traces: Path | None, directory: Path) ->
 
 
 @figure(
-    id=MATRIX,
     frame=Frame("What is erased, in which order, how", ""),
     studies=(PlannedStudy(MATRIX, plan_matrix),),
 )

@@ -126,7 +126,6 @@ REPLAYS = (
 
 
 @figure(
-    id="cache",
     frame=Frame("A cache without placement", "write amplification", x_label="user capacities written"),
     studies=("cache",),
     rows=_rows(1, [f"{name}_none" for name in REPLAYS]),
@@ -137,7 +136,6 @@ def figure_cache(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="cache-placed",
     frame=Frame("A cache with two handles", "write amplification", x_label="user capacities written"),
     studies=("cache",),
     rows=_rows(2, [f"{name}_fdp" for name in REPLAYS]),
@@ -175,12 +173,11 @@ def _compare(drawing: Drawing, handles: int) -> Findings:
 
 
 @figure(
-    id="cache-mechanisms",
     frame=Frame("Why an unplaced drive begins late", "write amplification", x_label="user capacities written"),
     studies=("cache-mechanisms",),
     rows=("cache_mechanisms",),
 )
-def figure_mechanisms(drawing: Drawing) -> Findings:
+def figure_cache_mechanisms(drawing: Drawing) -> Findings:
     """One log beside drives that collect otherwise, and beside a workload of its own share of bytes."""
     if drawing.runs.error(drawing.figure.sweeps) is not None:
         return {}

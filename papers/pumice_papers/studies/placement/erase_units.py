@@ -155,7 +155,6 @@ def _bars(
 
 
 @figure(
-    id="zone-units",
     frame=Frame("Zones by erase unit, size and scheme", ""),
     studies=("zone-units",),
 )
@@ -167,7 +166,6 @@ def figure_zone_units(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="zone-finish",
     frame=Frame("Zones finished when 0.6 of them is written", ""),
     studies=("zone-finish",),
 )
@@ -183,7 +181,6 @@ def figure_zone_finish(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="reclaim-units",
     frame=Frame("A cache on reclaim units of four sizes", ""),
     studies=("reclaim-units",),
 )

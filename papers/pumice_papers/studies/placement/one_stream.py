@@ -81,7 +81,6 @@ def fit(profile: Sequence[float], drive: Sequence[float], others: Mapping[str, S
 
 
 @figure(
-    id="samsung",
     frame=Frame("Samsung PM9D3a, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung",),
     rows=("samsung_pass", "samsung_windows", "samsung_first_copy"),
@@ -105,12 +104,11 @@ def figure_samsung(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="samsung-alternatives",
     frame=Frame("The same, collected otherwise", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung-alternatives",),
     rows=("samsung_alternatives",),
 )
-def figure_alternatives(drawing: Drawing) -> Findings:
+def figure_samsung_alternatives(drawing: Drawing) -> Findings:
     """Profiles of other ways of collection, and whether the drive's refutes them."""
     if drawing.runs.error(drawing.figure.sweeps) is not None:
         return {}
@@ -126,7 +124,6 @@ def figure_alternatives(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="fadu",
     frame=Frame("FADU drive, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("fadu",),
     rows=("fadu_pass", "fadu_windows", "fadu_first_quarter", "fadu_unpaced"),

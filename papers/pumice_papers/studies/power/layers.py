@@ -69,7 +69,6 @@ def _seconds(runs: Runs) -> Spread | None:
 
 
 @figure(
-    id="layers",
     frame=Frame("Recovery time by layer, scan, one die", "time until the host is served, s", x_label="blocks a plane"),
     studies=("layers",),
 )

@@ -66,7 +66,6 @@ def _figure(drawing: Drawing, outcomes: Sequence[Outcome]) -> Findings:
 
 
 @figure(
-    id="recovery-time",
     frame=Frame("Recovery time against size", "time until the host is served, s", x_label="raw capacity, GiB"),
     studies=("one-die", "dies"),
 )
@@ -76,7 +75,6 @@ def figure_recovery_time(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="largest",
     frame=Frame("Recovery time up to 4 TiB", "time until the host is served, s", x_label="raw capacity, GiB"),
     studies=("one-die", "dies", "largest"),
 )

@@ -32,7 +32,6 @@ def own_pages(outcome: Outcome) -> float | None:
 
 
 @figure(
-    id="running-price",
     frame=Frame("Price of a checkpoint", "own pages programmed a page of the host", x_label="round, user capacities"),
     studies=("price", "methods"),
 )

@@ -122,7 +122,6 @@ def _lines(drawing: Drawing, frame: Frame, found: Mapping[str, ByCuts], ending: 
 
 
 @figure(
-    id="erase-memory",
     frame=Frame(
         "What erase schemes remember, under power cuts", "mean time of an erase, us", x_label="cuts of the run"
     ),
@@ -140,7 +139,6 @@ def figure_erase_memory(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="sub-blocks",
     frame=Frame("Sub-blocks under power cuts", "write amplification", x_label="cuts of the run"),
     studies=("sub-blocks", "sub-blocks-disturbed"),
 )
@@ -157,7 +155,6 @@ def figure_sub_blocks(drawing: Drawing) -> Findings:
 
 
 @figure(
-    id="m-merge",
     frame=Frame("M-Merge under power cuts", "", (1.0, "full merges"), x_label="cuts in a week"),
     studies=("m-merge",),
 )
