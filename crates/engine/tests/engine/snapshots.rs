@@ -233,6 +233,9 @@ fn neighbours(sets: &[(String, String)]) -> Vec<(&'static str, Config)> {
     table::rows().iter().flat_map(of_key).collect()
 }
 
+/// Small devices: each key is varied several times, and each variant ages its own.
+const SMALL: [(&str, &str); 2] = [("geometry.blocks_per_plane", "32"), ("ftl.over_provisioning", "0.4")];
+
 fn bases() -> [Case; 3] {
     let closed = [("host.mode", "closed-loop"), ("host.queue_depth", "4"), ("workload.requests", "600")];
     let scan = [("ftl.kind", "page"), ("ftl.recovery", "scan"), ("run.check", "integrity")];
@@ -244,9 +247,9 @@ fn bases() -> [Case; 3] {
         ("host.write_buffer_kib", "32"),
     ];
     [
-        case("nftl".into(), &[LOAD, &closed, &[("ftl.merge", "m-merge")]].concat()),
-        case("page, recovery".into(), &[LOAD, &closed, &scan].concat()),
-        case("page, aero".into(), &[LOAD, &closed, &aero].concat()),
+        case("nftl".into(), &[LOAD, &SMALL, &closed, &[("ftl.merge", "m-merge")]].concat()),
+        case("page, recovery".into(), &[LOAD, &SMALL, &closed, &scan].concat()),
+        case("page, aero".into(), &[LOAD, &SMALL, &closed, &aero].concat()),
     ]
 }
 

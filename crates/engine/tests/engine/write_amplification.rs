@@ -78,18 +78,22 @@ fn greedy_apart(alpha: f64, n: f64, [hot, cold]: [(f64, f64); 2]) -> f64 {
 
 /// Write amplification of one plane in the steady state, and α of its data blocks.
 fn simulate(policy: &str, over_provisioning: f64, pages: u32) -> (f64, f64) {
-    simulate_with(policy, over_provisioning, pages, &[("initial.age_writes", "3.0")], 2)
+    simulate_with(policy, over_provisioning, (blocks_of(pages), pages), &[("initial.age_writes", "3.0")], 2)
 }
 
-/// Simulates with further settings, over this many user capacities of requests.
+/// So many blocks of this many pages that their number changes nothing within the tolerances.
+fn blocks_of(pages: u32) -> u32 {
+    (600_000 / pages).clamp(500, 6_000)
+}
+
+/// Simulates blocks of so many pages with further settings, over this many user capacities of requests.
 fn simulate_with(
     policy: &str,
     over_provisioning: f64,
-    pages: u32,
+    (blocks, pages): (u32, u32),
     settings: &[(&str, &str)],
     capacities: u32,
 ) -> (f64, f64) {
-    let blocks = (600_000 / pages).max(1_000);
     let (block_text, page_text, op_text) = (blocks.to_string(), pages.to_string(), over_provisioning.to_string());
     let user_pages = (f64::from(blocks * pages) * (1.0 - over_provisioning)) as u32;
     let requests = (capacities * user_pages).to_string();
@@ -173,7 +177,7 @@ fn simulate_units(policy: &str, over_provisioning: f64) -> (f64, f64) {
         ("ftl.map_unit_bytes", "4096"),
         ("timing.copyback", "false"),
     ];
-    simulate_with(policy, over_provisioning, 256, &settings, 2)
+    simulate_with(policy, over_provisioning, (blocks_of(256), 256), &settings, 2)
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn simulate_hot_cold(policy: &str, hot_cold: &str, over_provisioning: f64, hot: 
         ("ftl.hot_cold", hot_cold),
         ("run.warmup_requests", &warm_up.to_string()),
     ];
-    simulate_with(policy, over_provisioning, 256, &settings, 8)
+    simulate_with(policy, over_provisioning, (blocks_of(256), 256), &settings, 8)
 }
 
 #[test]
