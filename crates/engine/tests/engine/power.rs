@@ -358,31 +358,31 @@ pub fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
 
 #[test]
 fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(devices(), sampled(1, 5), false).with(cut_all(further_devices(), sampled(1, 5), false));
-    assert!(met.cuts > 5_000 && met.programs > 4_000 && met.erases > 1_000, "{met:?}");
+    let met = cut_all(devices(), sampled(1, 13), false).with(cut_all(further_devices(), sampled(1, 13), false));
+    assert!(met.cuts > 2_500 && met.programs > 2_000 && met.erases > 500, "{met:?}");
 }
 
 /// Cuts every device that recovers by this method, and some of them once more while they do.
 fn cut_by(method: &'static str) -> Met {
-    let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), sampled(1, 5), false);
-    once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), sampled(31, 601), true))
+    let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), sampled(1, 13), false);
+    once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), sampled(31, 1_201), true))
 }
 
 #[test]
 fn t805_so_it_does_from_summaries_of_blocks() {
     let met = cut_by("summary");
-    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 2_500 && met.erases > 500, "{met:?}");
 }
 
 #[test]
 fn t806_so_it_does_from_the_map_and_its_journal_in_flash() {
     let met = cut_by("checkpoint");
-    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 2_500 && met.erases > 500, "{met:?}");
 }
 
 #[test]
 fn t801_and_wherever_it_is_cut_again_while_the_device_recovers() {
-    let met = cut_all(devices(), sampled(23, 331), true);
+    let met = cut_all(devices(), sampled(23, 997), true);
     assert!(met.cuts > 4_000, "{met:?}");
 }
 
@@ -489,8 +489,11 @@ fn fails_often(fault: RecoveryFault, method: &'static str, device: &Sets<'static
 /// Whether some cut of some device fails with this fault.
 fn is_noticed(fault: RecoveryFault) -> bool {
     let methods = || ["scan", "summary", "checkpoint"].into_iter();
-    // Drawn cuts are quick and notice most.
-    methods().any(|method| devices().any(|device| fails_often(fault, method, &device)))
+    // Drawn cuts are quick and notice most, and most of that on the first devices that can have the fault.
+    further_devices()
+        .into_iter()
+        .chain(devices())
+        .any(|device| methods().any(|method| fails_often(fault, method, &device)))
         || further_devices().iter().any(|device| fails(fault, device, 13, false))
         || methods().any(|method| devices().any(|device| fails(fault, &by(method, device), 11, false)))
         || methods().any(|method| devices().any(|device| fails(fault, &by(method, device), 61, true)))

