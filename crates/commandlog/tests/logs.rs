@@ -1,7 +1,9 @@
 //! Logs written record by record: what a replay takes for an initial state, and which heads describe no device.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use pumice_commandlog::{LogError, LogHeader, LogRecord, RECORD_BYTES, SubBlockShape, Verification, verify};
+use pumice_commandlog::{
+    CommandLog, LogError, LogHeader, LogRecord, RECORD_BYTES, SubBlockShape, Verification, verify, verify_file,
+};
 use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, Time, UnitSource};
 
 /// Blocks, pages of a block and logical pages of the device.
@@ -241,5 +243,33 @@ fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() 
     for (change, said) in refused {
         let text = changed(change).unwrap_or_default();
         assert!(text.contains(said), "{said}: {text:?}");
+    }
+}
+
+#[test]
+fn t089_a_log_is_replayed_compressed_or_not() {
+    let mut bytes = header().encode();
+    bytes.extend(LogRecord::End { records: 0 }.encode());
+    let compressed = zstd::encode_all(&bytes[..], 1).unwrap();
+    let plain = verify(&mut &bytes[..], &mut |_| true).unwrap();
+    for (nth, bytes) in [bytes, compressed].iter().enumerate() {
+        let path = std::env::temp_dir().join(format!("pumice-logs-{}-{nth}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let found = verify_file(&path, &mut |_| true);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(format!("{found:?}"), format!("{:?}", Ok::<_, LogError>(&plain)));
+    }
+}
+
+#[test]
+fn t090_a_log_asks_to_be_taken_at_each_mebibyte() {
+    let mut log = CommandLog::new(&header());
+    let program = FlashCommand::raw(FlashOp::Program, Cause::Host, PageAddress::new(BlockId(0), 0), 0);
+    for _ in 0..2 {
+        while !log.push_command(Time(0), Time(1), &program) {
+            assert!(log.bytes().len() < 1 << 20, "{} bytes are kept", log.bytes().len());
+        }
+        assert!(log.bytes().len() < (1 << 20) + RECORD_BYTES, "{} bytes are kept", log.bytes().len());
+        log.bytes().clear();
     }
 }

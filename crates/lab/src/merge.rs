@@ -141,23 +141,32 @@ mod tests {
     use super::*;
     use pumice_ftl::merge::m_merge::MergeChoice;
 
+    /// A block of 64 pages, wholly outdated.
+    const OUTDATED: PairInput<'static> = PairInput {
+        d_state: &[INVALID; 64],
+        u_state: &[VALID; 64],
+        disturb: &[0; 64],
+        max_splits: 6,
+        page_copy_us: 970.0,
+        block_erase_us: 10_000.0,
+        t_us: None,
+        disturb_tolerance: 1,
+        disturb_aware: true,
+        m_merge_count: 0,
+        wear_limit_w: 16,
+    };
+
+    #[test]
+    fn t329_a_pair_without_pages_is_refused() {
+        let empty = PairInput { d_state: &[], u_state: &[], disturb: &[], max_splits: 0, ..OUTDATED };
+        let error = plan_pair(&empty).expect_err("no pages");
+        assert_eq!(error.to_string(), "d_state has 0 pages; allowed: 1 to 65535");
+    }
+
     /// A block of 64 pages was priced as a partial block of a larger one, below tBERS.
     #[test]
     fn t905_a_small_block_wholly_outdated_is_a_tie_and_merged_in_full() {
-        let input = PairInput {
-            d_state: &[INVALID; 64],
-            u_state: &[VALID; 64],
-            disturb: &[0; 64],
-            max_splits: 6,
-            page_copy_us: 970.0,
-            block_erase_us: 10_000.0,
-            t_us: None,
-            disturb_tolerance: 1,
-            disturb_aware: true,
-            m_merge_count: 0,
-            wear_limit_w: 16,
-        };
-        let plan = plan_pair(&input).expect("a pair");
+        let plan = plan_pair(&OUTDATED).expect("a pair");
         assert_eq!((plan.m_merge, plan.merge), (Time::from_us(82_080.0), Time::from_us(82_080.0)));
         assert_eq!(plan.choice, MergeChoice::Merge);
     }

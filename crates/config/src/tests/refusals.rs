@@ -214,3 +214,42 @@ fn the_over_provisioning_with_which_a_capacity_works_is_named() {
         assert!(Config::resolve(&device(least - 2e-6)).is_err(), "{told}");
     }
 }
+
+#[test]
+fn t086_open_blocks_are_written_further_only_where_operations_end() {
+    let mut reuses = recovers("ftl.open_block", "reuse");
+    error(&reuses, &["ftl.open_block = \"reuse\" needs power.protection = \"operations\" | \"full\", found \"none\""]);
+    reuses.sets.push(("power.protection".into(), "operations".into()));
+    Config::resolve(&reuses).expect("what the dies have begun ends");
+}
+
+#[test]
+fn t087_outputs_of_times_need_a_clock() {
+    for (key, value) in [
+        ("output.request_log", "true"),
+        ("output.histograms", "true"),
+        ("output.timeline", "true"),
+        ("output.time_series_s", "1.0"),
+    ] {
+        let mut timed = with_set(key, value);
+        Config::resolve(&timed).expect("a clock runs");
+        timed.sets.push(("run.timed".into(), "false".into()));
+        error(&timed, &[&format!("{key} needs run.timed = true, found false")]);
+    }
+}
+
+#[test]
+fn t088_a_device_made_small_has_the_fewest_blocks_that_hold_the_capacity() {
+    let of = |sets: &[(&str, String)]| {
+        let sets = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+        Config::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() })
+    };
+    for percent in (10..40).step_by(3) {
+        let asked = f64::from(percent) / 100.0 * of(&[]).expect("valid").user_bytes(1.0).expect("it has some") as f64;
+        let small = of(&[("geometry.capacity_gib", format!("{:?}", asked / f64::from(1 << 30)))]).expect("it fits");
+        let blocks = small.chip.geometry.blocks_per_plane;
+        assert!(small.user_bytes(1.0).expect("it has some") as f64 >= asked, "{percent} %: {blocks} blocks");
+        let less = of(&[("geometry.blocks_per_plane", (blocks - 1).to_string())]).and_then(|less| less.user_bytes(1.0));
+        assert!(less.is_ok_and(|bytes| (bytes as f64) < asked), "{percent} %: fewer than {blocks} blocks hold it");
+    }
+}

@@ -210,6 +210,7 @@ fn t756_flows_that_cannot_be_are_refused_by_their_path() {
     refused(&with(("workload.flow[1].queue_deph", "4")), "nearest valid key: 'workload.flow[1].queue_depth'");
     refused(&with(("workload.flow[3].kind", "zipf")), "flow 2 is not there yet");
     refused(&with(("workload.flow[1].name", "flow0")), "workload.flow[1].name = \"flow0\" is the name of another flow");
+    refused(&with(("workload.flow[1].name", "")), "workload.flow[1].name = \"\" is no name");
     refused(&with(("workload.flow[1].range", "[0.5, 0.5]")), "workload.flow[1].range = [0.5, 0.5] is no range");
     refused(&with(("workload.flow[1].read_fraction", "1.5")), "workload.flow[1].read_fraction = 1.5 is not allowed");
     refused(&with(("workload.flow[1].kind", "trace")), "workload.flow[1].kind = \"trace\" needs workload.flow[1].path");

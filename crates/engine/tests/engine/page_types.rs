@@ -2,7 +2,7 @@
 
 use pumice_engine::observe::Observer;
 use pumice_ftl::erase::flash_timing;
-use pumice_types::{FlashCommand, FlashOp, Time};
+use pumice_types::{ChipKeys, FlashCommand, FlashOp, Time};
 use serde_json::Value;
 
 use crate::support::{TraceFile, accepts, document, number, run_seen_by, spec};
@@ -173,6 +173,21 @@ fn t719_an_erase_scheme_slows_the_programs_of_every_type() {
     let programs = [0, 1, 2].map(|page| timing.t_prog(page).as_us());
     assert_eq!(programs, T_PROG.map(|us| (us * 1.3 * 1e3).round() / 1e3));
     assert_eq!([0, 1, 2].map(|page| timing.t_r(page).as_us()), T_R);
+}
+
+#[test]
+fn t307_units_of_a_page_are_read_in_the_time_of_its_type() {
+    for (order, _) in ORDERS {
+        let mut chip = spec(&[TLC, &[("geometry.page_types", order)]].concat()).chip;
+        let reads = |chip: &ChipKeys| {
+            let timing = flash_timing(chip).expect("legal");
+            (0..chip.geometry.pages_per_block).map(|page| timing.t_r(page)).collect::<Vec<Time>>()
+        };
+        let of_pages = reads(&chip);
+        chip.map_units(4);
+        let of_units: Vec<Time> = of_pages.iter().flat_map(|&time| [time; 4]).collect();
+        assert_eq!(reads(&chip), of_units, "{order}");
+    }
 }
 
 #[test]

@@ -143,3 +143,31 @@ fn smaller(layer: &OwnLayer, device: &[(String, String)], mut cut: CutRun) -> (S
     let text = fault_of(layer, &sets).unwrap_or_else(|| "fails only now and then".into());
     (sets, fails(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn t324_a_run_with_cuts_sets_each_key_once() {
+        let device = [("power.torn", "old"), ("workload.requests", "1"), ("seed", "7"), ("ftl.kind", "page")];
+        let device: Sets = device.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+        for run in runs(300) {
+            let sets = run.on(&device);
+            let keys: BTreeSet<&str> = sets.iter().map(|(key, _)| &**key).collect();
+            assert_eq!(keys.len(), sets.len(), "{sets:?}");
+            assert!(sets.contains(&("power.torn".into(), run.torn.into())), "{sets:?}");
+        }
+    }
+
+    #[test]
+    fn t327_the_cuts_of_a_row_come_at_each_of_the_distances() {
+        let rows = runs(300).into_iter().filter_map(|run| match run.cuts {
+            CutsToTry::In(cuts) if cuts.len() == ROW => Some(cuts),
+            CutsToTry::In(_) | CutsToTry::Drawn(_) => None,
+        });
+        let apart: BTreeSet<usize> = rows.flat_map(|cuts| [cuts[1] - cuts[0], cuts[7] - cuts[6]]).collect();
+        assert_eq!(apart, APART.into());
+    }
+}

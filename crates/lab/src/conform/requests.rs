@@ -118,3 +118,32 @@ fn wait(ssd: &mut Ssd<()>) -> Result<(), String> {
     while ssd.run_until(Time(1 << 62)).map_err(|error| error.to_string())? > 0 {}
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t328_a_sequence_meets_every_page_and_mostly_the_first_eighth_of_them() {
+        let (mut met, mut kinds) = ([0; 64], [0; 4]);
+        for request in draw(1, 4_000, 64) {
+            let (kind, lpn) = match request {
+                PageRequest::Write(lpn) => (0, lpn),
+                PageRequest::Read(lpn) => (1, lpn),
+                PageRequest::Trim(lpn) => (2, lpn),
+                PageRequest::Wait => {
+                    kinds[3] += 1;
+                    continue;
+                }
+            };
+            kinds[kind] += 1;
+            met[lpn as usize] += 1;
+        }
+        let of_all = |part: u32| f64::from(part) / 4_000.0;
+        let expected = [0.6, 0.2, 0.1, 0.1];
+        assert!(kinds.iter().zip(expected).all(|(&kind, share)| (of_all(kind) - share).abs() < 0.03), "{kinds:?}");
+        // Half of them, and an eighth of the others.
+        assert!((of_all(met[..8].iter().sum()) / 0.9 - 0.5625).abs() < 0.03, "{met:?}");
+        assert!(met.iter().all(|&requests| requests > 0), "{met:?}");
+    }
+}

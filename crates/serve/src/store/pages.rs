@@ -233,3 +233,21 @@ impl StoredPages {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s176_a_page_is_noted_once_between_two_commits() {
+        let folder = std::env::temp_dir();
+        let file = StoreFile::unnamed_in(&folder).expect("a file");
+        let mut pages = StoredPages::new(file, &folder, 4, 512);
+        for _ in 0..2 {
+            (0..3).for_each(|_| pages.retrace_write(1));
+            pages.erase(1..3);
+            assert_eq!(pages.changed, [1, 2]);
+            pages.retrace_commit();
+        }
+    }
+}

@@ -240,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn s032_replies_to_a_port_are_not_held_back_to_be_sent_together() {
+        let listener = Listener::bind(&Address::Tcp(0)).expect("a free port");
+        let Address::Tcp(port) = listener.address() else { panic!("a port was asked for") };
+        let _client = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+        let Ok(Socket::Tcp(stream)) = listener.accept() else { panic!("a client has come") };
+        assert!(stream.nodelay().expect("a socket"));
+    }
+
+    #[test]
     fn s030_an_address_is_a_socket_or_a_port_of_this_machine() {
         assert_eq!("unix:/tmp/a b".parse(), Ok(Address::Unix("/tmp/a b".into())));
         assert_eq!("tcp:127.0.0.1:10809".parse(), Ok(Address::Tcp(10809)));

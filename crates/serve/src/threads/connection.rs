@@ -368,12 +368,7 @@ fn take_requests(
         if input.buffer().len() < RequestHeader::BYTES || requests.replies.lock().bytes.len() >= SENT_TOGETHER {
             requests.send()?;
         }
-        let bytes: [u8; RequestHeader::BYTES] = match array(input) {
-            Ok(bytes) => bytes,
-            // The client has left without a word.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        let bytes: [u8; RequestHeader::BYTES] = array(input)?;
         let header = RequestHeader::decode(&bytes).map_err(|_| broken("a request begins otherwise"))?;
         let (is_write, moves) = match header.command {
             Ok(Command::Disconnect) => return Ok(()),

@@ -121,11 +121,15 @@ pub fn ask(address: &Address, question: &str) -> io::Result<String> {
     socket.write_all(format!("{question}\n").as_bytes())?;
     let mut line = String::new();
     let answered = BufReader::new(socket).read_line(&mut line);
-    let is_late = |error: &io::Error| matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-    answered.map(|_| line).map_err(|error| match is_late(&error) {
-        true => io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PATIENCE.as_secs())),
-        false => error,
-    })
+    answered.map(|_| line).map_err(no_answer)
+}
+
+/// What is told of an answer that did not come.
+fn no_answer(error: io::Error) -> io::Error {
+    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+        return io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PATIENCE.as_secs()));
+    }
+    error
 }
 
 /// Answers one control client until it leaves.
@@ -158,6 +162,14 @@ pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s041_who_waits_in_vain_is_told_how_long_and_of_other_errors_what_they_are() {
+        for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
+            assert_eq!(no_answer(kind.into()).to_string(), "no answer within 60 s");
+        }
+        assert_eq!(no_answer(io::ErrorKind::ConnectionReset.into()).kind(), io::ErrorKind::ConnectionReset);
+    }
 
     #[test]
     fn s040_a_question_is_an_object_with_a_known_name() {
