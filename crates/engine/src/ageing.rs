@@ -31,8 +31,7 @@ pub fn age(
         };
         return Err(SpecError(text.into()).into());
     };
-    let nobody = &mut ();
-    let mut session = Session::new(config, scale, ObserverRef::of(nobody))?;
+    let mut session = Session::new(config, scale, ObserverRef::nobody())?;
     if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {
             let report = Progress { requests: 0, share: None, simulated: Time::ZERO };

@@ -129,25 +129,13 @@ pub trait Observer {
     #[inline]
     fn suspended(&mut self, _start: Time, _end: Time, _command: &FlashCommand) {}
 
-    /// Whether it ignores everything, so that it need not be told.
-    fn ignores_all(&self) -> bool {
-        false
-    }
-
     /// Whether it has failed and cannot go on: the run is then stopped at the next chance.
     fn has_failed(&self) -> bool {
         false
     }
 }
 
-/// The observer that ignores everything.
-impl Observer for () {
-    fn ignores_all(&self) -> bool {
-        true
-    }
-}
-
-/// An observer that is lent, as the engine tells it. One that ignores everything is not called at all.
+/// An observer that is lent, as the engine tells it; or nobody.
 pub struct ObserverRef<'a>(Option<&'a mut (dyn Observer + 'a)>);
 
 /// A lender of an observer. The engine sees all observers alike, and is compiled once.
@@ -177,7 +165,13 @@ impl<'a> ObserverRef<'a> {
     /// Lends an observer.
     #[inline]
     pub fn of(observer: &'a mut dyn Observer) -> ObserverRef<'a> {
-        ObserverRef(if observer.ignores_all() { None } else { Some(observer) })
+        ObserverRef(Some(observer))
+    }
+
+    /// Nobody observes.
+    #[inline]
+    pub fn nobody() -> ObserverRef<'a> {
+        ObserverRef(None)
     }
 
     /// As [`Observer::watches_ageing`].

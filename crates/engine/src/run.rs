@@ -105,7 +105,7 @@ pub(crate) struct Run<'a, 'p> {
 /// # Errors
 /// [`SimError`]: spec, workload or simulation; [`SimError::Interrupted`] if `progress` says stop.
 pub fn run(config: &Config, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, SimError> {
-    run_observed(config, scale, &mut (), progress)
+    Run::begin(config, scale, ObserverRef::nobody(), progress)?.run_out()?.outcome()
 }
 
 /// Like [`run`], with an observer.
@@ -155,7 +155,7 @@ pub fn run_to_end<'a>(
     observer: &'a mut dyn Observer,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<EndedRun<'a>, SimError> {
-    Run::begin(config, scale, observer, progress)?.run_out()
+    Run::begin(config, scale, ObserverRef::of(observer), progress)?.run_out()
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -206,11 +206,11 @@ impl<'a, 'p> Run<'a, 'p> {
     pub fn begin(
         config: &'a Config,
         scale: f64,
-        observer: &'a mut dyn Observer,
+        observer: ObserverRef<'a>,
         progress: &'p mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Run<'a, 'p>, SimError> {
         refuse_failures(config)?;
-        let session = Session::new(config, scale, ObserverRef::of(observer))?;
+        let session = Session::new(config, scale, observer)?;
         let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
         Ok(Run { config, session, requests, progress, meeting: None })
     }

@@ -19,6 +19,7 @@ use crate::build::build;
 use crate::error::SimError;
 use crate::host::portion::{Portion, RequestPiece, most_u_blocks};
 use crate::metrics::Metrics;
+use crate::observe::ObserverRef;
 use crate::results::Outcome;
 use crate::run::{EndedRun, Meeting, Progress, Run, run};
 
@@ -192,9 +193,7 @@ impl Threaded<'_> {
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Option<EndedRun<'a>> {
         let mut goes_on = |report: &Progress| !self.gave_up.load(Ordering::Relaxed) && progress(report);
-        // Of no size, so that nothing is lost.
-        let nobody = Box::leak(Box::new(()));
-        let mut run = Run::begin(config, scale, nobody, &mut goes_on).ok()?;
+        let mut run = Run::begin(config, scale, ObserverRef::nobody(), &mut goes_on).ok()?;
         let ssd = &mut run.session.ssd;
         let counts_u_blocks = config.ftl.kind.facts().reports.u_blocks;
         let geometry = config.device_geometry(scale).ok()?;

@@ -8,6 +8,7 @@
 
 use pumice_config::{Config, SpecError};
 use pumice_engine::metrics::FlashCounts;
+use pumice_engine::observe::ObserverRef;
 use pumice_engine::{AgeingRequests, Session, SimError};
 use pumice_types::{BlockId, refuse};
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ struct Jump {
 
 /// A life under way.
 struct LifeRun {
-    session: Session<()>,
+    session: Session<ObserverRef<'static>>,
     requests: AgeingRequests,
     query: LifeQuery,
     page_bytes: f64,
@@ -142,7 +143,7 @@ pub fn life(
 
 impl LifeRun {
     fn begin(config: &Config, scale: f64, query: LifeQuery) -> Result<LifeRun, SimError> {
-        let mut session = Session::new(config, scale, ())?;
+        let mut session = Session::new(config, scale, ObserverRef::nobody())?;
         if !session.retires_worn_blocks() {
             let text = "a life needs blocks that wear out: erase.worn_blocks = \"retired-by-errors\" or \
                         \"retired-by-cycles\", and an erase scheme with loops";
@@ -270,6 +271,6 @@ impl LifeRun {
     }
 }
 
-fn array(session: &Session<()>) -> &pumice_nand::NandArray {
+fn array<'a>(session: &'a Session<ObserverRef>) -> &'a pumice_nand::NandArray {
     &session.ssd.controller.scheduler.chips.checked.array
 }

@@ -2,6 +2,7 @@
 //! worked example of EMSOFT'06, figure 4.
 
 use pumice_config::{Config, SpecError, SpecSource};
+use pumice_engine::observe::ObserverRef;
 use pumice_engine::{SimError, Ssd, build};
 use pumice_ftl::{FtlKind, GcCounters};
 use pumice_types::{Choice, ProgramOrder, Time, refuse};
@@ -47,7 +48,7 @@ pub fn merges_of(kind: &str, updates: &Updates) -> Result<Merges, SimError> {
         return Err(SpecError(text).into());
     };
     let config = config_of(kind, updates)?;
-    let mut ssd = Ssd::new(&config, build(&config, 1.0)?, ());
+    let mut ssd = Ssd::new(&config, build(&config, 1.0)?, ObserverRef::nobody());
     let mut distinct: Vec<u32> = Vec::new();
     for &page in updates.pages {
         if !distinct.contains(&page) {
@@ -87,7 +88,7 @@ fn config_of(kind: FtlKind, updates: &Updates) -> Result<Config, SimError> {
     Ok(Config::resolve(&SpecSource { preset: Some("superblock-2006-2g".into()), sets, ..SpecSource::default() })?)
 }
 
-fn update(ssd: &mut Ssd<()>, pages: &[u32], config: &Config) -> Result<(), SimError> {
+fn update(ssd: &mut Ssd<ObserverRef>, pages: &[u32], config: &Config) -> Result<(), SimError> {
     let bytes = config.chip.geometry.page_bytes;
     pages.iter().try_for_each(|&page| ssd.write_untimed(u64::from(page) * u64::from(bytes), bytes, 0))
 }

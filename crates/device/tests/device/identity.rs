@@ -33,9 +33,7 @@ fn compared(mut document: Value) -> Value {
 /// the run ends well.
 fn fed(sets: &[(&str, &str)], chunks: &mut RandomStream) -> Value {
     let config = Config::resolve(&source(sets)).expect("a spec");
-    let nobody = &mut ();
-    let nobody = ObserverRef::of(nobody);
-    let capacity = Session::new(&config, 1.0, nobody).expect("a device").capacity();
+    let capacity = Session::new(&config, 1.0, ObserverRef::nobody()).expect("a device").capacity();
     fed_with(sets, &requests(&config, capacity), chunks).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
 }
 

@@ -164,9 +164,7 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
     };
     let cuts = TO_ONE_PAGE.iter().flat_map(|writes| (1..=writes.len() as u64).map(move |done| (*writes, done)));
     for (writes, acknowledged) in cuts {
-        let nobody = &mut ();
-        let nobody = ObserverRef::of(nobody);
-        let mut session = Session::new(&config, 1.0, nobody).expect("a device");
+        let mut session = Session::new(&config, 1.0, ObserverRef::nobody()).expect("a device");
         for (nth, of_write) in (0..).zip(writes) {
             let write = write(nth, *of_write);
             while session.run_until(write.arrival).expect("no rule is broken") {}
@@ -222,9 +220,7 @@ fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
             ("workload.trim_fraction", "0.1"),
             ("run.check", "integrity"),
         ]);
-        let nobody = &mut ();
-        let nobody = ObserverRef::of(nobody);
-        let mut session = Session::new(&config, 1.0, nobody).expect("a device");
+        let mut session = Session::new(&config, 1.0, ObserverRef::nobody()).expect("a device");
         for (kind, bytes, at) in TRIMMED_WHILE_WRITTEN {
             let request =
                 HostRequest { arrival: Time(at), offset_bytes: 0, bytes, kind, fua: false, stream: 0, flow: 0 };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pumice_config::Config;
+use pumice_engine::observe::ObserverRef;
 use pumice_engine::{SimError, Ssd, build};
 use pumice_types::{Draw, HostRequest, RequestKind, Time};
 
@@ -60,7 +61,7 @@ pub fn draw(seed: u64, length: usize, pages: u32) -> Vec<PageRequest> {
 /// A broken rule or belief, a failure of the layer, lost or corrupt pages, or a count of programs that is not that of the writes.
 pub fn run_sequence(config: &Config, requests: &[PageRequest]) -> Result<(), String> {
     let told = |error: SimError| error.to_string();
-    let mut ssd = Ssd::new(config, build(config, 1.0).map_err(told)?, ());
+    let mut ssd = Ssd::new(config, build(config, 1.0).map_err(told)?, ObserverRef::nobody());
     let pages = ssd.ftl().user_pages();
     let in_range = |lpn: u32| lpn < pages;
     let mut written = 0;
@@ -86,7 +87,7 @@ pub fn run_sequence(config: &Config, requests: &[PageRequest]) -> Result<(), Str
 }
 
 /// What must hold when a sequence is over and nothing is under way.
-fn check_end(ssd: &mut Ssd<()>, written: u64) -> Result<(), String> {
+fn check_end(ssd: &mut Ssd<ObserverRef>, written: u64) -> Result<(), String> {
     ssd.read_back();
     ssd.controller.raise_fault().map_err(|error| error.to_string())?;
     let (lost, corrupt) = (ssd.host.lost_pages, ssd.controller.scheduler.chips.checked.corrupt_pages);
@@ -102,7 +103,7 @@ fn check_end(ssd: &mut Ssd<()>, written: u64) -> Result<(), String> {
 }
 
 /// A request of a whole page, or a flush, now.
-fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Result<(), String> {
+fn submit(ssd: &mut Ssd<ObserverRef>, config: &Config, kind: RequestKind, lpn: u32) -> Result<(), String> {
     let page_bytes = config.chip.geometry.page_bytes;
     let is_flush = kind == RequestKind::Flush;
     let (bytes, offset_bytes) = if is_flush { (0, 0) } else { (page_bytes, u64::from(lpn) * u64::from(page_bytes)) };
@@ -114,7 +115,7 @@ fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Re
 }
 
 /// Lets everything end.
-fn wait(ssd: &mut Ssd<()>) -> Result<(), String> {
+fn wait(ssd: &mut Ssd<ObserverRef>) -> Result<(), String> {
     while ssd.run_until(Time(1 << 62)).map_err(|error| error.to_string())? > 0 {}
     Ok(())
 }
