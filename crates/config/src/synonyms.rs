@@ -74,7 +74,12 @@ pub const NAMES: &[(&str, Meant)] = &[
     ("suspend_erase_time suspend_program_time", Key("erase.suspend_us")),
     ("slc_cache slc_buffer pslc", Why("there is no SLC cache")),
     ("pe_cycles initial_wear", Key("erase.initial_pec")),
-    ("block_pe_cycles_limit pe_limit", Key("erase.endurance")),
+    (
+        "block_pe_cycles_limit pe_limit",
+        Keys(
+            "here 'erase.endurance' only counts; blocks end by 'erase.worn_blocks', or with 'erase.max_loops' below 5",
+        ),
+    ),
     // Shape.
     ("channel_count channel num_channels nchs n_channels channel_no flash_channel_count", Key("geometry.channels")),
     (

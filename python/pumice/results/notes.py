@@ -274,10 +274,15 @@ def nothing_reclaimed(document: Document) -> str | None:
     )
 
 
+def _is_aged_by_pages(document: Document) -> bool:
+    """Whether uniform writes of single pages aged the device."""
+    return lookup(document, "config.initial.aged_by") == "pages" and bool(number(document, "config.initial.age_writes"))
+
+
 @note
 def aged_by_other_writes(document: Document) -> str | None:
     """A device with static allocation, aged by writes of one page, whose requests write several."""
-    if lookup(document, "config.initial.aged_by") != "pages" or not number(document, "config.initial.age_writes"):
+    if not _is_aged_by_pages(document):
         return None
     if lookup(document, "config.ftl.kind") != "page" or lookup(document, "config.ftl.allocation") != "static":
         return None
@@ -295,11 +300,10 @@ def aged_by_other_writes(document: Document) -> str | None:
 @note
 def amplification_of_the_ageing(document: Document) -> str | None:
     """A device aged by uniform writes, of which a workload of another kind has written little anew."""
-    kind = lookup(document, "config.workload.kind")
-    if lookup(document, "config.initial.aged_by") != "pages" or kind in ("uniform", "permutation"):
+    if not _is_aged_by_pages(document) or lookup(document, "config.workload.kind") in ("uniform", "permutation"):
         return None
     written, user_bytes = number(document, "host.write.bytes"), number(document, "device.user_bytes")
-    if not number(document, "config.initial.age_writes") or not written or not user_bytes or 2 * written > user_bytes:
+    if not written or not user_bytes or 2 * written > user_bytes:
         return None
     return (
         f"the workload wrote {100 * written / user_bytes:.2g} % of the user capacity anew: write amplification is"
