@@ -174,6 +174,12 @@ impl<'a> ObserverRef<'a> {
         ObserverRef(None)
     }
 
+    /// Whether nobody observes, so that nothing need be found out to be told.
+    #[inline]
+    pub fn is_nobody(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// As [`Observer::watches_ageing`].
     pub fn watches_ageing(&self) -> bool {
         self.0.as_ref().is_some_and(|observer| observer.watches_ageing())

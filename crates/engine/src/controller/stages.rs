@@ -135,6 +135,9 @@ impl Controller {
     /// Tells the observer of a page that the plan reads for a request, or as the old copy of a page, or that is given up.
     #[inline]
     fn tell_read(&self, access: &PageAccess, observer: &mut ObserverRef) {
+        if observer.is_nobody() {
+            return;
+        }
         let reader = match access.stage {
             Stage::Data if access.kind == RequestKind::Trim => return observer.gives_up(access.lpn),
             Stage::Data if access.kind == RequestKind::Read => access.waits.request().map(PageReader::Request),

@@ -341,7 +341,9 @@ impl Scheduler {
             return Ok(true);
         }
         let snapshot = self.snapshot(index, access, now);
-        access.commands.iter().for_each(|command| observer.queued(command, &self.chips.checked.array));
+        if !observer.is_nobody() {
+            access.commands.iter().for_each(|command| observer.queued(command, &self.chips.checked.array));
+        }
         self.queue(index, access, snapshot);
         if self.dies[index].active.is_none() {
             self.start(index, now);
