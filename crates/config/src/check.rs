@@ -314,15 +314,15 @@ fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
         format_args!("timing.plane_reads = \"{plane_reads}\""),
         [
             (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
+            (multi_plane.joins_pages(), "timing.multi_plane = \"off\" or \"erases\"", quoted(multi_plane)),
             (config.output.command_log, "output.command_log = false", "true".into()),
             (config.output.timeline, "output.timeline = false", "true".into()),
         ],
     )
 }
 
-/// Refuses limits of reads that do not go first, or that planes begin by themselves; and commands of several planes, of
-/// which a later one could erase what a waiting read needs.
+/// Refuses limits of reads that do not go first, or that begin while others run; and commands that overtake others, which
+/// could erase what a waiting read needs.
 fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
     let (tokens, timing) = (config.host.read_tokens, &config.chip.timing);
     if tokens == 0 {
@@ -332,8 +332,16 @@ fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
         format_args!("host.read_tokens = {tokens}"),
         [
             (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (timing.plane_reads != PlaneReads::Die, "timing.plane_reads = \"die\"", quoted(timing.plane_reads)),
-            (timing.multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(timing.multi_plane)),
+            (
+                timing.plane_reads == PlaneReads::Plane,
+                "timing.plane_reads = \"die\" or \"batch\"",
+                quoted(timing.plane_reads),
+            ),
+            (
+                timing.multi_plane == MultiPlane::Queue,
+                "timing.multi_plane = \"off\", \"erases\" or \"neighbours\"",
+                quoted(timing.multi_plane),
+            ),
         ],
     )
 }
@@ -366,7 +374,7 @@ fn check_program_suspension(config: &Config) -> Result<(), SpecError> {
         format_args!("program.suspension = \"{suspension}\""),
         [
             (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (multi_plane != MultiPlane::Off, "timing.multi_plane = \"off\"", quoted(multi_plane)),
+            (multi_plane.joins_pages(), "timing.multi_plane = \"off\" or \"erases\"", quoted(multi_plane)),
         ],
     )
 }

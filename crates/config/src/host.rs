@@ -66,6 +66,6 @@ keys! {
         read_priority: bool = "false", ANY, "", CHOSEN, TIMED,
             "Host reads overtake everything on their die that has not started; a blocking merge that has started runs to its end. Reads that search spare areas first keep their place.";
         read_tokens: u32 = "0", int(0, COUNT_MAX), "read commands", CHOSEN, READS_FIRST,
-            "Read commands in a row that read_priority lets go before work that waits on their die; then a piece of that work runs. 0: no limit. The simulator of AERO's authors has 2.";
+            "Read commands (batches of them with timing.plane_reads = \"batch\") in a row that read_priority lets go before work that waits on their die; then a piece of that work runs. 0: no limit. The simulator of AERO's authors has 2.";
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use pumice_ftl::{ResetErases, ZoneOperation};
-use pumice_types::{FlashCommand, Lpn, RequestKind, ZoneCommand};
+use pumice_types::{FlashCommand, FlashOp, Lpn, RequestKind, ZoneCommand};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
@@ -60,8 +60,9 @@ impl InTurn {
         self.zones.iter().any(|zone| zone.operation == ZoneOperation::Reset)
     }
 
-    fn take_next(&mut self, token: u32) -> Option<FlashCommand> {
-        self.zones.iter_mut().find(|zone| zone.token == token)?.left.pop_front()
+    /// The commands of an operation that have not begun.
+    fn left(&mut self, token: u32) -> Option<&mut VecDeque<FlashCommand>> {
+        self.zones.iter_mut().find(|zone| zone.token == token).map(|zone| &mut zone.left)
     }
 }
 
@@ -76,7 +77,7 @@ impl Controller {
     ) -> Result<u32, SimError> {
         let kind = RequestKind::Zone(ZoneCommand::Reset);
         let mut access = PageAccess::new(Waits::Request(request), page, kind, u64::MAX).in_last_stage();
-        access.groups_left = self.plan.commands.len() as u32;
+        access.groups_left = self.join_erases();
         let token = self.accesses.insert(access);
         let left = self.plan.commands.drain(..).collect();
         self.in_turn.zones.push(ZoneCommands { operation, token, page, left });
@@ -86,17 +87,29 @@ impl Controller {
         Ok(1)
     }
 
+    /// Brings the erases of a die's planes together in the plan, where they run together. Returns how many commands follow
+    /// one another then.
+    fn join_erases(&mut self) -> u32 {
+        let scheduler = &self.scheduler;
+        let commands = &mut self.plan.commands;
+        if scheduler.joins_erases() && commands.iter().all(|command| command.op == FlashOp::Erase) {
+            commands.sort_by_key(|command| scheduler.die_of(command));
+        }
+        commands.chunk_by(|one, other| scheduler.run_joined(one, other)).count() as u32
+    }
+
     /// Begins the next of the commands that an access waits for, if they follow one another.
     #[inline]
     pub(super) fn begin_next(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
-        match self.in_turn.take_next(token) {
-            Some(next) => {
-                self.plan.clear();
-                self.plan.push(next);
-                self.submit_plan(&Wait::for_all(token), moment).map(drop)
-            }
-            None => Ok(()),
+        let Some(next) = self.in_turn.left(token).and_then(VecDeque::pop_front) else { return Ok(()) };
+        self.plan.clear();
+        self.plan.push(next);
+        while let Some(left) = self.in_turn.left(token)
+            && left.front().is_some_and(|other| self.scheduler.run_joined(&next, other))
+        {
+            self.plan.commands.extend(left.pop_front());
         }
+        self.submit_plan(&Wait::for_all(token), moment).map(drop)
     }
 
     /// Holds back the program in the plan, which has its place. Returns for how many groups is waited.

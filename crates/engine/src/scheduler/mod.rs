@@ -312,6 +312,17 @@ impl Scheduler {
         DieId(command.target.block.0 / self.blocks_per_die)
     }
 
+    /// Whether erases of several planes of a die run together.
+    pub fn joins_erases(&self) -> bool {
+        self.policy.multi_plane != MultiPlane::Off
+    }
+
+    /// Whether two commands are erases that run together if they come one after the other.
+    pub fn run_joined(&self, one: &FlashCommand, other: &FlashCommand) -> bool {
+        let are_erases = [one, other].iter().all(|command| command.op == FlashOp::Erase);
+        self.joins_erases() && are_erases && self.die_of(one) == self.die_of(other)
+    }
+
     /// Whether an erase of a block waits or runs.
     pub fn is_erasing(&self, block: BlockId) -> bool {
         let die = &self.dies[(block.0 / self.blocks_per_die) as usize];

@@ -111,11 +111,11 @@ impl Scheduler {
     /// Starts what is next on a die of which planes have read.
     fn after_reads(&mut self, index: usize, now: Time) {
         let die = &mut self.dies[index];
-        let may_begin = self.policy.plane_reads == PlaneReads::Plane || die.plane_reads.is_empty();
-        if may_begin && !die.lanes[READS].segments.is_empty() {
-            self.start_reads(index, now);
-        } else if !die.plane_reads.is_empty() {
-            self.set_next_read(index);
+        if !die.plane_reads.is_empty() {
+            match self.policy.plane_reads {
+                PlaneReads::Plane => self.start_reads(index, now),
+                PlaneReads::Die | PlaneReads::Batch => self.set_next_read(index),
+            }
         } else if die.is_waited_for() {
             self.start(index, now);
         } else {

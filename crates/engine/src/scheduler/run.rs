@@ -191,6 +191,16 @@ impl Scheduler {
         READS
     }
 
+    /// How many commands of the work lane may run as one: with tokens, those that were queued before the reads that wait.
+    #[inline]
+    pub(super) fn due_before_reads(&self, index: usize) -> usize {
+        let [reads, work] = &self.dies[index].lanes;
+        match reads.segments.front() {
+            Some(read) if self.policy.read_tokens > 0 => read.behind.saturating_sub(work.first_number).max(1) as usize,
+            _ => usize::MAX,
+        }
+    }
+
     /// Whether work that waits is due before the next read.
     #[inline]
     pub(super) fn tokens_are_spent(&self, index: usize) -> bool {
@@ -297,7 +307,9 @@ impl Scheduler {
         tell_transfers(die, index, now, observer);
         let chained = match self.policy.multi_plane {
             MultiPlane::Off => self.end_active(index, active, now, observer)?,
-            MultiPlane::Neighbours | MultiPlane::Queue => self.end_group(index, active, now, observer)?,
+            MultiPlane::Erases | MultiPlane::Neighbours | MultiPlane::Queue => {
+                self.end_group(index, active, now, observer)?
+            }
         };
         if chained && !(active == WORK && self.must_wait(index)) {
             self.start_lane(index, active, now);

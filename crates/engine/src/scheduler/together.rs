@@ -36,12 +36,16 @@ impl Scheduler {
     #[inline]
     pub(super) fn gather(&mut self, index: usize, lane: usize) -> usize {
         let group = match (self.policy.multi_plane, lane) {
-            (MultiPlane::Off, _) if self.geometry.units_per_page == 1 => return 1,
-            (MultiPlane::Off, _) => return self.units_of_page(index, lane),
+            (MultiPlane::Erases, _) if self.dies[index].lanes[lane].commands[0].op == FlashOp::Erase => {
+                self.neighbours(index, lane)
+            }
+            (MultiPlane::Off | MultiPlane::Erases, _) if self.geometry.units_per_page == 1 => return 1,
+            (MultiPlane::Off | MultiPlane::Erases, _) => return self.units_of_page(index, lane),
             (MultiPlane::Neighbours, _) => self.neighbours(index, lane),
             (MultiPlane::Queue, READS) => self.gather_reads(index),
             (MultiPlane::Queue, _) => self.gather_work(index),
         };
+        let group = if lane == WORK { group.min(self.due_before_reads(index)) } else { group };
         self.multi_plane.note(&self.geometry, &self.dies[index].lanes[lane], group);
         group
     }
@@ -50,7 +54,7 @@ impl Scheduler {
     /// will move them.
     pub(super) fn find_sources(&mut self, index: usize) {
         let together = match self.policy.multi_plane {
-            MultiPlane::Off | MultiPlane::Queue => 1,
+            MultiPlane::Off | MultiPlane::Erases | MultiPlane::Queue => 1,
             MultiPlane::Neighbours => self.most_together(),
         };
         let die = &mut self.dies[index];

@@ -88,9 +88,12 @@ fn t690_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own
     for pair in pairs(&built()) {
         let each = pair.map(|block| total_time(&steps(&built(), block)));
         let (at_once, in_turn) = ([each[0].max(each[1]); 2], [each[0], each[0] + each[1]]);
-        for (multi_plane, ends) in
-            [(MultiPlane::Neighbours, at_once), (MultiPlane::Queue, at_once), (MultiPlane::Off, in_turn)]
-        {
+        for (multi_plane, ends) in [
+            (MultiPlane::Erases, at_once),
+            (MultiPlane::Neighbours, at_once),
+            (MultiPlane::Queue, at_once),
+            (MultiPlane::Off, in_turn),
+        ] {
             let mut log = Log::default();
             let mut scheduler = scheduler(built(), multi_plane);
             let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));

@@ -67,3 +67,25 @@ fn t755_planes_that_read_by_themselves_read_as_many_times_as_much() {
     assert!(plane > 3.8 * die && plane <= 4.0 * die * 1.000_001, "{plane} and {die} with retries");
     assert!(accepts(&[("timing.plane_reads", "plane")]).expect_err("refused").contains("host.read_priority = true"));
 }
+
+#[test]
+fn t781_work_has_its_turn_after_so_many_reads_or_batches_of_them() {
+    let load = [(0, 'R', 0, 4096), (1, 'W', 4096, 4096), (2, 'R', 0, 4096), (3, 'R', 0, 4096)];
+    let one_plane = ("geometry.planes_per_die", "1");
+    let (read, program) = (70.0 + TRANSFER, TRANSFER + 900.0);
+    let waits = [
+        ("0", [3.0 * read - 3.0, 3.0 * read + program - 1.0]),
+        ("1", [3.0 * read + program - 3.0, 2.0 * read + program - 1.0]),
+    ];
+    for (plane_reads, (tokens, expected)) in ["die", "batch"].into_iter().flat_map(|how| waits.map(|wait| (how, wait)))
+    {
+        let more = [one_plane, ("timing.plane_reads", plane_reads), ("host.read_tokens", tokens)];
+        let found = TraceFile::new(&format!("tokens-{plane_reads}-{tokens}"), &load).run(&[ONE_DIE, &more].concat());
+        check_times(&found);
+        let longest = ["read", "write"].map(|kind| number(&found, &format!("host.{kind}.latency_us.max")));
+        let is_near = longest.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6);
+        assert!(is_near, "{plane_reads}, {tokens}: {longest:?} is not {expected:?}");
+    }
+    let planes = [("timing.plane_reads", "plane"), ("host.read_priority", "true"), ("host.read_tokens", "1")];
+    assert!(accepts(&planes).expect_err("refused").contains("\"die\" or \"batch\""));
+}

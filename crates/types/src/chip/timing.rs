@@ -11,10 +11,22 @@ choice! {
     pub enum MultiPlane {
         /// None: one command at a time.
         Off = "off",
+        /// Erases that stand next to each other in the die's queue.
+        Erases = "erases",
         /// Commands that stand next to each other in the die's queue.
         Neighbours = "neighbours",
         /// The command that is due, and commands from anywhere in the queue of the other planes.
         Queue = "queue",
+    }
+}
+
+impl MultiPlane {
+    /// Whether reads or programs run together.
+    pub fn joins_pages(self) -> bool {
+        match self {
+            MultiPlane::Off | MultiPlane::Erases => false,
+            MultiPlane::Neighbours | MultiPlane::Queue => true,
+        }
     }
 }
 
@@ -77,7 +89,7 @@ keys! {
         plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
             "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each idle plane begins its next read. batch: when no plane reads, the oldest waiting read of each begins. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Which commands of a die run as one, for the time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. neighbours: those next to each other in the queue. queue: the oldest with any of other planes that may overtake; copies program together, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
+            "Which commands of a die run as one, for the time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. erases: erases next to each other in the queue. neighbours: reads, programs and erases next to each other in the queue. queue: the oldest with any of other planes that may overtake; copies program together, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
     }
 }
 

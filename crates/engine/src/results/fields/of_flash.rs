@@ -52,7 +52,7 @@ fields! {
         |run| count(run.config.chip.partial_erase.unit == PartialEraseUnit::SubBlock, run.counts().sub_block_erases);
     "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane = \"off\"`",
         "Commands that used more than one plane of a die",
-        |run| multi_plane(run, MultiPlane::Neighbours, run.scheduler().multi_plane().commands);
+        |run| multi_plane(run, MultiPlane::Erases, run.scheduler().multi_plane().commands);
     "flash.multi_plane_copies", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
         "Such commands that only copied pages",
         |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies);
