@@ -81,7 +81,7 @@ const LATE_LOOPS: [(&str, &str); 3] =
 pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
     let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
-    let multi_plane = prop_oneof![Just("off"), Just("erases"), Just("neighbours"), Just("queue")];
+    let multi_plane = prop::sample::select(vec!["off", "erases", "neighbours", "queue"]);
     let reads = (prop_oneof![Just("page"), Just("codewords")], prop_oneof![Just("at-once"), Just("channel")]);
     let suspension = prop_oneof![Just("off"), Just("pulse"), Just("capped"), Just("immediate")];
     let order = (prop::bool::ANY, multi_plane, prop::bool::ANY, reads, 0usize..4, suspension);
@@ -111,8 +111,10 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         let late = LATE_LOOPS.iter().filter(|_| order.1 == "off" && load.1 % 2 == 1);
         pairs.extend(late.map(|&(key, value)| (key, value.to_string())));
         if order.0 {
-            let joins_pages = matches!(order.1, "neighbours" | "queue");
-            pairs.push(("program.suspension", if joins_pages { "off" } else { order.5 }.into()));
+            pairs.push((
+                "program.suspension",
+                if ["off", "erases"].contains(&order.1) { order.5 } else { "off" }.into(),
+            ));
             pairs.push(("host.read_tokens", if order.1 == "queue" { 0 } else { load.1 / 2 }.to_string()));
             pairs.push(("program.max_suspensions", "2".into()));
             pairs.push(("program.suspend_us", format!("{}", link.1)));
