@@ -111,14 +111,11 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         let late = LATE_LOOPS.iter().filter(|_| order.1 == "off" && load.1 % 2 == 1);
         pairs.extend(late.map(|&(key, value)| (key, value.to_string())));
         if order.0 {
-            pairs.push((
-                "program.suspension",
-                if ["off", "erases"].contains(&order.1) { order.5 } else { "off" }.into(),
-            ));
+            let joins = ["neighbours", "queue"].contains(&order.1);
+            pairs.push(("program.suspension", if joins { "off" } else { order.5 }.into()));
             pairs.push(("host.read_tokens", if order.1 == "queue" { 0 } else { load.1 / 2 }.to_string()));
             pairs.push(("program.max_suspensions", "2".into()));
-            pairs.push(("program.suspend_us", format!("{}", link.1)));
-            pairs.push(("program.resume_us", format!("{}", f64::from(load.1))));
+            pairs.extend([("program.suspend_us", link.1.to_string()), ("program.resume_us", load.1.to_string())]);
         }
         pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     })
