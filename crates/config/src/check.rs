@@ -321,8 +321,8 @@ fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
     )
 }
 
-/// Refuses limits of reads that do not go first, or that begin while others run; and commands that overtake others, which
-/// could erase what a waiting read needs.
+/// Refuses limits of reads that do not go first, or that begin while others run; and commands of several planes that read
+/// or move pages, of which a later one could erase what a waiting read needs.
 fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
     let (tokens, timing) = (config.host.read_tokens, &config.chip.timing);
     if tokens == 0 {
@@ -338,8 +338,8 @@ fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
                 quoted(timing.plane_reads),
             ),
             (
-                timing.multi_plane == MultiPlane::Queue,
-                "timing.multi_plane = \"off\", \"erases\" or \"neighbours\"",
+                timing.multi_plane.joins_pages(),
+                "timing.multi_plane = \"off\" or \"erases\"",
                 quoted(timing.multi_plane),
             ),
         ],

@@ -27,10 +27,14 @@ impl Scheduler {
         let from = if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
         let mut nth = 0;
         while nth < die.lanes[READS].commands.len() && (shares || die.plane_reads.len() < planes as usize) {
+            let decided = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
             die.find_source(nth, &chips.checked.array);
             let plane = geometry.plane_of(die.lanes[READS].commands[nth].target.block);
             let sensed = die.plane_reads.iter().find(|read| read.plane == plane);
             if sensed.is_some_and(|read| !(shares && die.may_share(geometry, read, nth, now))) {
+                // Before its turn the copy that it comes before may be done.
+                let lane = &mut die.lanes[READS];
+                (lane.commands[nth], lane.segments[nth].behind) = decided;
                 nth += 1;
                 continue;
             }

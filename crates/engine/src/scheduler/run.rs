@@ -175,13 +175,14 @@ impl Scheduler {
         }
     }
 
-    /// The lane that is next on a die: reads first, unless they have no token left. What was queued behind a read may
-    /// erase its page, and never goes before it.
+    /// The lane that is next on a die: reads first, unless they have no token left.
     #[inline]
     fn next_lane(&mut self, index: usize) -> usize {
         let [reads, work] = &self.dies[index].lanes;
-        let Some(read) = reads.segments.front() else { return WORK };
-        if self.policy.read_tokens == 0 || work.segments.is_empty() || work.first_number >= read.behind {
+        if reads.segments.is_empty() {
+            return WORK;
+        }
+        if self.policy.read_tokens == 0 || work.segments.is_empty() || self.due_before_reads(index) == 0 {
             return READS;
         }
         if self.tokens_are_spent(index) && !self.must_wait(index) {
@@ -191,14 +192,16 @@ impl Scheduler {
         READS
     }
 
-    /// How many commands of the work lane may run as one: with tokens, those that were queued before the reads that wait.
+    /// How many commands of the work lane may run before the reads that wait: with tokens, those that were queued before
+    /// the first of them. A later one may erase its page.
     #[inline]
     pub(super) fn due_before_reads(&self, index: usize) -> usize {
-        let [reads, work] = &self.dies[index].lanes;
-        match reads.segments.front() {
-            Some(read) if self.policy.read_tokens > 0 => read.behind.saturating_sub(work.first_number).max(1) as usize,
-            _ => usize::MAX,
+        if self.policy.read_tokens == 0 {
+            return usize::MAX;
         }
+        let [reads, work] = &self.dies[index].lanes;
+        let first = reads.segments.front();
+        first.map_or(usize::MAX, |read| read.behind.saturating_sub(work.first_number) as usize)
     }
 
     /// Whether work that waits is due before the next read.

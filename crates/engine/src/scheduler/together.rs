@@ -45,7 +45,7 @@ impl Scheduler {
             (MultiPlane::Queue, READS) => self.gather_reads(index),
             (MultiPlane::Queue, _) => self.gather_work(index),
         };
-        let group = if lane == WORK { group.min(self.due_before_reads(index)) } else { group };
+        let group = if lane == WORK { group.min(self.due_before_reads(index).max(1)) } else { group };
         self.multi_plane.note(&self.geometry, &self.dies[index].lanes[lane], group);
         group
     }

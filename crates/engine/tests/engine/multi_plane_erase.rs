@@ -161,22 +161,20 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
 /// A read, an erase in the other plane, two reads of which one token lets one go first, and an erase of what they read.
 #[test]
 fn t782_an_erase_that_is_due_takes_none_along_that_a_read_comes_before() {
-    for multi_plane in [MultiPlane::Erases, MultiPlane::Neighbours] {
-        let (mut built, mut log, mut plan) = (built(), Log::default(), Plan::default());
-        assert!(built.ftl.read(Lpn(0), 0, &mut plan));
-        let (read, per_plane) = (plan.commands[0], built.geometry.blocks_per_plane);
-        let other = BlockId(if read.target.block.0 < per_plane { 2 * per_plane - 1 } else { per_plane - 1 });
-        let policy = Policy { read_tokens: 1, ..policy(SuspensionRule::NEVER, multi_plane) };
-        let mut scheduler = Scheduler::new(built.geometry, built.chips, policy);
-        let commands = [read, FlashCommand::erase(other), read, read, FlashCommand::erase(read.target.block)];
-        for command in &commands {
-            let one = submission(std::slice::from_ref(command));
-            scheduler.submit(&one, Time::ZERO, &mut log.observer()).expect("legal");
-        }
-        finish(&mut scheduler, &mut log);
-        let order: Vec<_> = log.0.iter().map(|done| (done.2.op, done.2.target.block)).collect();
-        assert_eq!(order, [0, 2, 1, 3, 4].map(|nth: usize| (commands[nth].op, commands[nth].target.block)));
+    let (mut built, mut log, mut plan) = (built(), Log::default(), Plan::default());
+    assert!(built.ftl.read(Lpn(0), 0, &mut plan));
+    let (read, per_plane) = (plan.commands[0], built.geometry.blocks_per_plane);
+    let other = BlockId(if read.target.block.0 < per_plane { 2 * per_plane - 1 } else { per_plane - 1 });
+    let policy = Policy { read_tokens: 1, ..policy(SuspensionRule::NEVER, MultiPlane::Erases) };
+    let mut scheduler = Scheduler::new(built.geometry, built.chips, policy);
+    let commands = [read, FlashCommand::erase(other), read, read, FlashCommand::erase(read.target.block)];
+    for command in &commands {
+        let one = submission(std::slice::from_ref(command));
+        scheduler.submit(&one, Time::ZERO, &mut log.observer()).expect("legal");
     }
+    finish(&mut scheduler, &mut log);
+    let order: Vec<_> = log.0.iter().map(|done| (done.2.op, done.2.target.block)).collect();
+    assert_eq!(order, [0, 2, 1, 3, 4].map(|nth: usize| (commands[nth].op, commands[nth].target.block)));
 }
 
 /// A page-level device of two dies with four planes each, under a load that leaves it time to collect.

@@ -113,7 +113,7 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         if order.0 {
             let joins = ["neighbours", "queue"].contains(&order.1);
             pairs.push(("program.suspension", if joins { "off" } else { order.5 }.into()));
-            pairs.push(("host.read_tokens", if order.1 == "queue" { 0 } else { load.1 / 2 }.to_string()));
+            pairs.push(("host.read_tokens", if joins { 0 } else { load.1 / 2 }.to_string()));
             pairs.push(("program.max_suspensions", "2".into()));
             pairs.extend([("program.suspend_us", link.1.to_string()), ("program.resume_us", load.1.to_string())]);
         }
