@@ -303,18 +303,29 @@ fn check_output(config: &Config) -> Result<(), SpecError> {
     }
 }
 
+/// What needs reads that go first.
+fn reads_first(config: &Config) -> (bool, &'static str, String) {
+    (!config.host.read_priority, "host.read_priority = true", "false".into())
+}
+
+/// What needs reads and programs of one plane each.
+fn pages_apart(config: &Config) -> (bool, &'static str, String) {
+    let multi_plane = config.chip.timing.multi_plane;
+    (multi_plane.joins_pages(), "timing.multi_plane = \"off\" or \"erases\"", quoted(multi_plane))
+}
+
 /// Refuses what does not know planes that read by themselves: reads that wait their turn, commands of several planes,
 /// and the command log and the timeline, in which commands of a die do not overlap.
 fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
-    let (plane_reads, multi_plane) = (config.chip.timing.plane_reads, config.chip.timing.multi_plane);
+    let plane_reads = config.chip.timing.plane_reads;
     if plane_reads == PlaneReads::Die {
         return Ok(());
     }
     needs(
         format_args!("timing.plane_reads = \"{plane_reads}\""),
         [
-            (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (multi_plane.joins_pages(), "timing.multi_plane = \"off\" or \"erases\"", quoted(multi_plane)),
+            reads_first(config),
+            pages_apart(config),
             (config.output.command_log, "output.command_log = false", "true".into()),
             (config.output.timeline, "output.timeline = false", "true".into()),
         ],
@@ -324,24 +335,16 @@ fn check_plane_reads(config: &Config) -> Result<(), SpecError> {
 /// Refuses limits of reads that do not go first, or that begin while others run; and commands of several planes that read
 /// or move pages, of which a later one could erase what a waiting read needs.
 fn check_read_tokens(config: &Config) -> Result<(), SpecError> {
-    let (tokens, timing) = (config.host.read_tokens, &config.chip.timing);
+    let (tokens, plane_reads) = (config.host.read_tokens, config.chip.timing.plane_reads);
     if tokens == 0 {
         return Ok(());
     }
     needs(
         format_args!("host.read_tokens = {tokens}"),
         [
-            (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (
-                timing.plane_reads == PlaneReads::Plane,
-                "timing.plane_reads = \"die\" or \"batch\"",
-                quoted(timing.plane_reads),
-            ),
-            (
-                timing.multi_plane.joins_pages(),
-                "timing.multi_plane = \"off\" or \"erases\"",
-                quoted(timing.multi_plane),
-            ),
+            reads_first(config),
+            (plane_reads == PlaneReads::Plane, "timing.plane_reads = \"die\" or \"batch\"", quoted(plane_reads)),
+            pages_apart(config),
         ],
     )
 }
@@ -366,15 +369,9 @@ fn check_last_loop(config: &Config) -> Result<(), SpecError> {
 /// Refuses suspended programs without reads that go first, and of several planes: what runs together is settled when
 /// the command starts, and commands that overtake others change it while it is suspended.
 fn check_program_suspension(config: &Config) -> Result<(), SpecError> {
-    let (suspension, multi_plane) = (config.chip.program.suspension, config.chip.timing.multi_plane);
+    let suspension = config.chip.program.suspension;
     if suspension == ProgramSuspension::Off {
         return Ok(());
     }
-    needs(
-        format_args!("program.suspension = \"{suspension}\""),
-        [
-            (!config.host.read_priority, "host.read_priority = true", "false".into()),
-            (multi_plane.joins_pages(), "timing.multi_plane = \"off\" or \"erases\"", quoted(multi_plane)),
-        ],
-    )
+    needs(format_args!("program.suspension = \"{suspension}\""), [reads_first(config), pages_apart(config)])
 }

@@ -118,9 +118,9 @@ impl KeyTable {
         let nearest = || self.nearest(path).unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
         match synonyms::instead_of(path) {
             Some(meant) if !self.is_name(path) => meant,
-            Some(meant) => match nearest() {
-                near if near.split('\'').nth(1).is_some_and(|key| meant.contains(key)) => meant,
-                near => format!("{meant}; {near}"),
+            Some(meant) => match self.nearest_known(path) {
+                Some((key, false)) if meant.contains(key) => meant,
+                _ => format!("{meant}; {}", nearest()),
             },
             None => retired::key_of_value(&self.rows, path).unwrap_or_else(nearest),
         }
@@ -134,14 +134,18 @@ impl KeyTable {
 
     /// The nearest key or section to a misspelt path; `None` if none is near. A right name in a wrong section is.
     pub(crate) fn nearest(&self, path: &str) -> Option<String> {
-        let keys = self.rows.iter().map(|key| (key.path, false)).chain([(PRESET, false)]);
-        let sections = self.sections().into_iter().map(|section| (section, true));
-        let away = |(known, is_section): (&'static str, bool)| Some((path_away(path, known)?, is_section, known));
-        let (_, is_section, name) = sections.chain(keys).filter_map(away).min()?;
-        Some(match is_section {
+        self.nearest_known(path).map(|(name, is_section)| match is_section {
             true => format!("nearest valid section: [{name}]"),
             false => format!("nearest valid key: '{name}'"),
         })
+    }
+
+    /// The name of [`KeyTable::nearest`], and whether it is that of a section.
+    fn nearest_known(&self, path: &str) -> Option<(&'static str, bool)> {
+        let keys = self.rows.iter().map(|key| (key.path, false)).chain([(PRESET, false)]);
+        let sections = self.sections().into_iter().map(|section| (section, true));
+        let away = |(known, is_section): (&'static str, bool)| Some((path_away(path, known)?, is_section, known));
+        sections.chain(keys).filter_map(away).min().map(|(_, is_section, name)| (name, is_section))
     }
 
     /// Every section, and every section inside one.

@@ -27,19 +27,16 @@ impl Scheduler {
         let from = if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
         let mut nth = 0;
         while nth < die.lanes[READS].commands.len() && (shares || die.plane_reads.len() < planes as usize) {
-            let decided = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
-            die.find_source(nth, &chips.checked.array);
-            let plane = geometry.plane_of(die.lanes[READS].commands[nth].target.block);
+            let (command, _) = die.source_of(nth, &chips.checked.array);
+            let plane = geometry.plane_of(command.target.block);
             let sensed = die.plane_reads.iter().find(|read| read.plane == plane);
-            if sensed.is_some_and(|read| !(shares && die.may_share(geometry, read, nth, now))) {
-                // Before its turn the copy that it comes before may be done.
-                let lane = &mut die.lanes[READS];
-                (lane.commands[nth], lane.segments[nth].behind) = decided;
+            let asks = (&command, &die.lanes[READS].segments[nth]);
+            if sensed.is_some_and(|read| !(shares && read.may_share(geometry, asks, now))) {
                 nth += 1;
                 continue;
             }
             let is_first = sensed.is_none();
-            let Some((mut segment, command)) = die.take_read(nth) else { break };
+            let Some(mut segment) = die.take_read(nth) else { break };
             let mut usage = usages.of(&segment, &command);
             if !is_first && segment.own_time == Time::ZERO {
                 // Its whole page is moved once.
@@ -136,20 +133,21 @@ impl Scheduler {
     }
 }
 
-impl Die {
-    /// Whether a read in its lane asks for another unit of the page that a plane has begun to sense at this instant.
-    fn may_share(&self, geometry: &Geometry, read: &PlaneRead, nth: usize, now: Time) -> bool {
-        let Lane { segments, commands, .. } = &self.lanes[READS];
-        let begins = read.started == now && read.moves.is_none();
-        begins && goes_along(geometry, (&read.command, &read.segment), (&commands[nth], &segments[nth]))
+impl PlaneRead {
+    /// Whether a read that waits asks for another unit of the page, which its plane has begun to sense at this instant.
+    fn may_share(&self, geometry: &Geometry, asks: (&FlashCommand, &Segment), now: Time) -> bool {
+        let begins = self.started == now && self.moves.is_none();
+        begins && goes_along(geometry, (&self.command, &self.segment), asks)
     }
+}
 
+impl Die {
     /// Takes a read out of its lane.
-    fn take_read(&mut self, nth: usize) -> Option<(Segment, FlashCommand)> {
+    fn take_read(&mut self, nth: usize) -> Option<Segment> {
         let lane = &mut self.lanes[READS];
-        let taken = lane.segments.remove(nth).zip(lane.commands.remove(nth))?;
+        lane.commands.remove(nth)?;
         lane.first_number += 1;
-        Some(taken)
+        lane.segments.remove(nth)
     }
 
     /// Accounts for a read that ends now. What it waited for beside its own time were other reads and the channel.

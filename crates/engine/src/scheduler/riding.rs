@@ -55,12 +55,10 @@ impl Scheduler {
             if !fits(&die.lanes[READS].commands[nth]) {
                 continue;
             }
-            // One that does not ride keeps what it was to read: it may have to wait for more than this copy.
-            let (mut read, mut behind) = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
-            die.follow_copies(&mut read, &mut behind, &self.chips.checked.array);
-            if fits(&read) {
+            let source = die.source_of(nth, &self.chips.checked.array);
+            if fits(&source.0) {
                 let lane = &mut die.lanes[READS];
-                (lane.commands[nth], lane.segments[nth].behind) = (read, behind);
+                (lane.commands[nth], lane.segments[nth].behind) = source;
                 let transfer = usages.of(&lane.segments[nth], &lane.commands[nth]).channel;
                 lane.bring_forward(nth, ahead);
                 die.take_rider(READS, transfer);

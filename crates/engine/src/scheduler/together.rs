@@ -37,7 +37,7 @@ impl Scheduler {
     pub(super) fn gather(&mut self, index: usize, lane: usize) -> usize {
         let group = match (self.policy.multi_plane, lane) {
             (MultiPlane::Erases, _) if self.dies[index].lanes[lane].commands[0].op == FlashOp::Erase => {
-                self.neighbours(index, lane)
+                self.neighbours(index, lane).min(self.due_before_reads(index).max(1))
             }
             (MultiPlane::Off | MultiPlane::Erases, _) if self.geometry.units_per_page == 1 => return 1,
             (MultiPlane::Off | MultiPlane::Erases, _) => return self.units_of_page(index, lane),
@@ -45,7 +45,6 @@ impl Scheduler {
             (MultiPlane::Queue, READS) => self.gather_reads(index),
             (MultiPlane::Queue, _) => self.gather_work(index),
         };
-        let group = if lane == WORK { group.min(self.due_before_reads(index).max(1)) } else { group };
         self.multi_plane.note(&self.geometry, &self.dies[index].lanes[lane], group);
         group
     }
@@ -155,12 +154,20 @@ impl Scheduler {
 }
 
 impl Die {
-    /// Points a read with priority to where its page still is, if copies that are queued will move it.
-    pub(super) fn find_source(&mut self, nth: usize, array: &NandArray) {
+    /// A read with priority of the page where its data still is, if copies that are queued will move it, and the command
+    /// of the work lane that it is to come before. Who does not begin now keeps what it was to read: it may have to wait
+    /// for more than these copies.
+    pub(super) fn source_of(&self, nth: usize, array: &NandArray) -> (FlashCommand, u64) {
         let (mut read, mut behind) = (self.lanes[READS].commands[nth], self.lanes[READS].segments[nth].behind);
         self.follow_copies(&mut read, &mut behind, array);
-        self.lanes[READS].commands[nth] = read;
-        self.lanes[READS].segments[nth].behind = behind;
+        (read, behind)
+    }
+
+    /// Points a read with priority to where its page still is.
+    pub(super) fn find_source(&mut self, nth: usize, array: &NandArray) {
+        let source = self.source_of(nth, array);
+        let lane = &mut self.lanes[READS];
+        (lane.commands[nth], lane.segments[nth].behind) = source;
     }
 
     /// What a segment that ends would have used alone.
