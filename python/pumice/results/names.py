@@ -12,7 +12,7 @@ from pumice.text import message
 #: Other names of fields, apart by `|`, as `_plain` leaves them.
 _NICKNAMES = {
     "waf|wa|write amp|write amplification factor": ("write_amplification",),
-    "iops|qps|requests/s|requests per second": ("host.service_iops",),
+    "iops|qps|requests/s|requests per second": ("host.iops", "host.service_iops"),
     "bandwidth|bw|throughput|mb/s|mib/s": ("host.throughput_mib_per_s",),
     "requests|ios": ("run.requests",),
     "time|simulated time|duration": ("host.simulated_s",),

@@ -18,7 +18,8 @@ P99 = ("host.read.latency_us.p99", "host.write.latency_us.p99")
     [
         ("waf", ("write_amplification",)),
         ("WA", ("write_amplification",)),
-        ("IOPS", ("host.service_iops",)),
+        ("IOPS", ("host.iops", "host.service_iops")),
+        ("service IOPS", ("host.service_iops",)),
         ("throughput", ("host.throughput_mib_per_s",)),
         ("read p99", P99[:1]),
         ("write_lat_p99.9", ("host.write.latency_us.p99_9",)),
