@@ -11,7 +11,7 @@ choice! {
         Together = "together",
         /// One after the other.
         InTurn = "in-turn",
-        /// One after the other, while no buffered page begins to be programmed.
+        /// One after the other, while the write buffer sends no page to a die.
         Alone = "alone",
     }
 }

@@ -50,7 +50,7 @@ keys! {
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
             "zns: when the units of a reset zone are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, the rest when the zone is next written.";
         reset_erases: ResetErases = "\"together\"", ANY, "", CHOSEN, OF_ZONES,
-            "zns: order of a reset's erases, with reset = \"at-once\". together: on all dies. in-turn: one die after the other. alone: in turn, and meanwhile no program of the write buffer begins.";
+            "zns: order of a reset's erases, with reset = \"at-once\". together: on all dies. in-turn: one die after the other. alone: in turn, and meanwhile the write buffer sends no program.";
         finish_depth: Option<u32> = "", int(1, COUNT_MAX), "pages", "all pages at once", OF_ZONES,
             "zns: pages that a finish programs at one time, so that writes come between.";
         finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
