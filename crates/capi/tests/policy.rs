@@ -175,6 +175,9 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
     assert_eq!(error, "policy \"all\": broke here");
     let error = document(Some(policy), &[("policy.limits", "1000")]).unwrap_err();
     assert!(error.ends_with("unknown key 'policy.limits'; nearest valid key: 'policy.limit'"), "{error}");
+    let none = STATEFUL.replace("plane->blocks != state->blocks", "plane->blocks");
+    let error = document(Some(load(&folder.shared("none.so", &none)).unwrap()), &sets).unwrap_err();
+    assert_eq!(error, "policy \"all\": victim named no block");
     let error = document(None, &[("policy.limit", "1000")]).unwrap_err();
     assert!(error.contains("unknown key 'policy.limit'"), "{error}");
     let cuts = [
@@ -205,6 +208,8 @@ fn t483_what_is_no_policy_is_refused_in_one_line() {
         )
     };
     let good = ".version = PUMICE_POLICY_VERSION, .size = sizeof(struct pumice_policy)";
+    let named = |name: &str| table(&format!("{good}, .name = \"{name}\", .placement = f, .streams = 1"));
+    assert!(load(&folder.shared("longest.so", &named(&"n".repeat(80)))).is_ok());
     let cases = [
         (
             "other.so",
@@ -226,6 +231,8 @@ fn t483_what_is_no_policy_is_refused_in_one_line() {
             "a placement of 9 streams",
         ),
         ("nameless.so", table(&format!("{good}, .placement = f, .streams = 1")), "its policy has no name"),
+        ("long.so", named(&"n".repeat(81)), "longer than 80 characters"),
+        ("lines.so", named("two\\nlines"), "has control characters"),
     ];
     for (name, text, expected) in cases {
         let error = load(&folder.shared(name, &text)).expect_err(name);

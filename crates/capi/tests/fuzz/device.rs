@@ -222,7 +222,7 @@ fn t080_two_threads_at_one_device_get_answers_or_are_told_that_it_is_busy() {
 fn t084_a_device_that_was_written_to_a_file_is_opened_again() {
     let path = std::env::temp_dir().join(format!("pumice-capi-{}.snap", std::process::id()));
     let name = std::ffi::CString::new(path.to_str().expect("a path")).expect("no 0 in it");
-    let (device, key) = (opened(c""), c"key".as_ptr());
+    let (device, key) = (opened(c"\n  \n"), c"key".as_ptr());
     assert_eq!(submit(device, &[write(0, 3), write(0, 4)]), (0, 2));
     // SAFETY: texts that end with a 0, and live variables.
     unsafe {
