@@ -175,9 +175,6 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
     assert_eq!(error, "policy \"all\": broke here");
     let error = document(Some(policy), &[("policy.limits", "1000")]).unwrap_err();
     assert!(error.ends_with("unknown key 'policy.limits'; nearest valid key: 'policy.limit'"), "{error}");
-    let none = STATEFUL.replace("plane->blocks != state->blocks", "plane->blocks");
-    let error = document(Some(load(&folder.shared("none.so", &none)).unwrap()), &sets).unwrap_err();
-    assert_eq!(error, "policy \"all\": victim named no block");
     let error = document(None, &[("policy.limit", "1000")]).unwrap_err();
     assert!(error.contains("unknown key 'policy.limit'"), "{error}");
     let cuts = [
@@ -199,17 +196,41 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
 }
 
 #[test]
+fn t469_a_victim_that_is_none_is_told() {
+    let none = STATEFUL.replace("plane->blocks != state->blocks", "plane->blocks");
+    let policy = load(&Folder::new("none").shared("none.so", &none)).unwrap();
+    let sets = [("erase.scheme", "ispe"), ("erase.suspension", "pulse"), ("host.read_priority", "true")];
+    let error = document(Some(policy), &[&sets[..], &[("ftl.over_provisioning", "0.3")]].concat()).unwrap_err();
+    assert_eq!(error, "policy \"all\": victim named no block");
+}
+
+/// A policy in C with these fields in its table.
+fn table(fields: &str) -> String {
+    format!(
+        "#include \"pumice_policy.h\"\nstatic uint32_t f(void *c, const pumice_page *p) {{ (void)c; (void)p; return 0; }}\n\
+         const struct pumice_policy *pumice_policy(void) {{ (void)f; static const struct pumice_policy p = {{ {fields} }}; return &p; }}\n"
+    )
+}
+
+const GOOD: &str = ".version = PUMICE_POLICY_VERSION, .size = sizeof(struct pumice_policy)";
+
+#[test]
+fn t468_a_policys_name_is_a_line_of_at_most_80_characters() {
+    let folder = Folder::new("named");
+    let named = |file: &str, name: &str| {
+        let text = table(&format!("{GOOD}, .name = \"{name}\", .placement = f, .streams = 1"));
+        load(&folder.shared(file, &text)).map(|policy| policy.0.name().chars().count())
+    };
+    assert_eq!(named("longest.so", &"n".repeat(80)).expect("a name"), 80);
+    for (file, name) in [("empty.so", ""), ("long.so", &"n".repeat(81)), ("lines.so", "two\\nlines")] {
+        let error = named(file, name).expect_err(file);
+        assert!(error.0.contains("is empty, longer than 80 characters or has control characters"), "{error}");
+    }
+}
+
+#[test]
 fn t483_what_is_no_policy_is_refused_in_one_line() {
     let folder = Folder::new("refused");
-    let table = |fields: &str| {
-        format!(
-            "#include \"pumice_policy.h\"\nstatic uint32_t f(void *c, const pumice_page *p) {{ (void)c; (void)p; return 0; }}\n\
-             const struct pumice_policy *pumice_policy(void) {{ (void)f; static const struct pumice_policy p = {{ {fields} }}; return &p; }}\n"
-        )
-    };
-    let good = ".version = PUMICE_POLICY_VERSION, .size = sizeof(struct pumice_policy)";
-    let named = |name: &str| table(&format!("{good}, .name = \"{name}\", .placement = f, .streams = 1"));
-    assert!(load(&folder.shared("longest.so", &named(&"n".repeat(80)))).is_ok());
     let cases = [
         (
             "other.so",
@@ -224,15 +245,13 @@ fn t483_what_is_no_policy_is_refused_in_one_line() {
         ("old.so", table(".version = 0x00000009u, .size = 8"), "pumice_policy.h: version 0.9 was asked for"),
         ("new.so", table(".version = 0x00020000u, .size = 8"), "pumice_policy.h: version 2.0 was asked for"),
         ("short.so", table(".version = PUMICE_POLICY_VERSION, .size = 16"), "has a table of 16 bytes"),
-        ("idle.so", table(&format!("{good}, .name = \"idle\"")), "decides nothing"),
+        ("idle.so", table(&format!("{GOOD}, .name = \"idle\"")), "decides nothing"),
         (
             "streams.so",
-            table(&format!("{good}, .name = \"s\", .placement = f, .streams = 9")),
+            table(&format!("{GOOD}, .name = \"s\", .placement = f, .streams = 9")),
             "a placement of 9 streams",
         ),
-        ("nameless.so", table(&format!("{good}, .placement = f, .streams = 1")), "its policy has no name"),
-        ("long.so", named(&"n".repeat(81)), "longer than 80 characters"),
-        ("lines.so", named("two\\nlines"), "has control characters"),
+        ("nameless.so", table(&format!("{GOOD}, .placement = f, .streams = 1")), "its policy has no name"),
     ];
     for (name, text, expected) in cases {
         let error = load(&folder.shared(name, &text)).expect_err(name);
