@@ -72,6 +72,12 @@ def test_bad_input_raises_the_command_lines_text() -> None:
             pumice.run(thing)  # type: ignore[arg-type]
         with pytest.raises(pumice.SpecError, match="is not a spec"):
             pumice.sweep(thing, {"seed": [1]})  # type: ignore[arg-type]
+    with pytest.raises(pumice.SpecError, match=r"of a dictionary, pumice\.Spec\(\)\.with_\(\*\*DICT\)$"):
+        pumice.run({"preset": "tiny"})  # type: ignore[arg-type]
+    with pytest.raises(pumice.SpecError, match=r"dict is not a path; .*run\(requests=…\) takes a table$"):
+        pumice.run(TINY, trace={"time_us": [0]})  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match=r"no attribute 'waf'; fields are read by value\('waf'\)"):
+        pumice.Result({}).waf  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(pumice.TraceError, match="no_such"):
         pumice.run(TINY, trace="no_such.csv")
     with pytest.raises(pumice.SpecError, match="not both"):

@@ -5,9 +5,10 @@
 //! layer's file. A key whose other values are refused where they mean nothing, such as `ftl.hot_cold` with an
 //! NFTL, is idle as well: its default does nothing.
 
-use pumice_types::key::{Key, Keys, Values};
+use pumice_types::Choice;
+use pumice_types::key::{Key, Keys, Values, When};
 
-use pumice_ftl::PolicyKeys;
+use pumice_ftl::{FtlKind, PolicyKeys};
 
 use crate::{Config, flow};
 
@@ -26,6 +27,37 @@ pub fn idle(config: &Config, key: &Key, values: &Values) -> Option<String> {
         return Some(format!("policy \"{}\"", policy.0.name()));
     }
     if config.flows.is_empty() { key.when.idle(values) } else { flow::idle(config, key, values) }
+}
+
+/// What would read a key that a run does not, as `key = value`, if one other key decides.
+pub(crate) fn reader(config: &Config, key: &Key, values: &Values) -> Option<String> {
+    if !is_of_layer(config, key) {
+        let layers = FtlKind::ALL.iter().filter(|kind| kind.reads(key.path)).map(|kind| kind.to_string());
+        return listed("ftl.kind", layers);
+    }
+    let is_decided = config.ftl.own_policy.is_some() && is_decided_by_policy(config, key.path);
+    if is_decided || !config.flows.is_empty() { None } else { reading(key.when, values) }
+}
+
+fn reading(when: When, values: &Values) -> Option<String> {
+    match when {
+        When::Is(path, names) => listed(path, names.iter().map(|name| (*name).to_string())),
+        When::On(path) => Some(format!("{path} = true")),
+        When::Positive(path) => Some(format!("{path} above 0")),
+        When::All(conditions) => reading(*conditions.iter().find(|when| when.idle(values).is_some())?, values),
+        When::Always
+        | When::Requests
+        | When::IsNot(..)
+        | When::Given(_)
+        | When::NotGiven(_)
+        | When::List(_)
+        | When::Any(_) => None,
+    }
+}
+
+fn listed(path: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+    (!names.is_empty()).then(|| format!("{path} = {}", names.join(" | ")))
 }
 
 /// Whether the run's translation layer reads the key, or any run does.

@@ -95,6 +95,10 @@ fn other_name(path: &str, value: &str) -> Option<&'static str> {
         ("workload.kind", "seq" | "write" | "read" | "seqwrite" | "seqread") => {
             Some("\"sequential\" with workload.read_fraction")
         }
+        ("geometry.bits_per_cell", "slc") => Some("1"),
+        ("geometry.bits_per_cell", "mlc") => Some("2"),
+        ("geometry.bits_per_cell", "tlc") => Some("3"),
+        ("geometry.bits_per_cell", "qlc") => Some("4"),
         ("workload.kind", "zipfian" | "skewed") => Some("\"zipf\""),
         _ => None,
     }

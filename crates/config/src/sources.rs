@@ -63,8 +63,12 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     apply_own(&mut own, source, None)?;
     let mut values = Values::new();
     config.write(&mut values);
-    let line =
-        |key: &Key| effect::idle(config, key, &values).map(|why| format!("{} has no effect with {why}", key.path));
+    let line = |key: &Key| {
+        let why = effect::idle(config, key, &values)?;
+        let reader =
+            effect::reader(config, key, &values).map_or(String::new(), |reader| format!("; {reader} reads it"));
+        Some(format!("{} has no effect with {why}{reader}", key.path))
+    };
     let lines = own.values.keys().filter_map(|path| line(&own.row(path).ok()?));
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
@@ -123,11 +127,24 @@ pub fn without_effect_on_a_chip(source: &SpecSource) -> Result<Vec<String>, Spec
 
 /// Overrides `values` with what a source sets itself: its text, then its single settings.
 fn apply_own(values: &mut Collected, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
-    if let Some(text) = &source.spec_text {
-        apply_text(values, source.spec_name.as_deref().unwrap_or("spec"), text, depth)?;
-    }
+    let name = source.spec_name.as_deref().unwrap_or("spec");
+    let of_text = source.spec_text.as_ref().map(|text| apply_text(values, name, text, depth));
     let origin = |place: usize| source.origins.get(place).map_or("--set", String::as_str);
-    source.sets.iter().enumerate().try_for_each(|(place, (path, text))| apply_set(values, origin(place), path, text))
+    let each = |(place, (path, text)): (usize, &(String, String))| apply_set(values, origin(place), path, text);
+    let of_sets: Vec<_> = source.sets.iter().enumerate().map(each).collect();
+    every(of_text.into_iter().chain(of_sets))
+}
+
+/// Most errors that are told at once.
+const ERRORS_MAX: usize = 10;
+
+/// The errors of several settings, one a line: whoever made two mistakes learns of both.
+fn every(settings: impl Iterator<Item = Result<(), SpecError>>) -> Result<(), SpecError> {
+    let wrong: Vec<String> = settings.filter_map(Result::err).map(|error| error.0).collect();
+    let mut lines: Vec<&str> = wrong.iter().flat_map(|text| text.lines()).collect();
+    lines.dedup();
+    lines.truncate(ERRORS_MAX);
+    if lines.is_empty() { Ok(()) } else { Err(SpecError(lines.join("\n"))) }
 }
 
 /// What the aliases that a source uses stand for.
@@ -169,19 +186,17 @@ fn apply_text(values: &mut Collected, name: &str, text: &str, depth: Option<usiz
         let at = spans.get_ref().get("preset").map_or(name.to_string(), |v| place(v.span().start));
         apply_preset(values, &at, value, depth)?;
     }
-    for (key, value) in spans.get_ref() {
+    every(spans.get_ref().iter().map(|(key, value)| {
         let at = place(key.span().start);
         match (key.get_ref().as_ref(), value.get_ref(), table.get(key.get_ref().as_ref())) {
-            ("preset", ..) => {}
+            ("preset", ..) | (_, _, None) => Ok(()),
             (section, DeValue::Table(entries), Some(Value::Table(section_values))) => {
                 check_section(&values.table, &at, section)?;
-                apply_section(values, &place, section, (entries, section_values))?;
+                apply_section(values, &place, section, (entries, section_values))
             }
-            (path, _, Some(value)) => set(values, &at, path, value.clone())?,
-            (_, _, None) => {}
+            (path, _, Some(value)) => set(values, &at, path, value.clone()),
         }
-    }
-    Ok(())
+    }))
 }
 
 /// Overrides `values` with the keys of a section and of the sections inside it.
@@ -191,22 +206,21 @@ fn apply_section(
     section: &str,
     (entries, section_values): (&DeTable, &toml::Table),
 ) -> Result<(), SpecError> {
-    for (entry, spanned) in entries {
+    every(entries.iter().map(|(entry, spanned)| {
         let at = place(entry.span().start);
         let path = format!("{section}.{}", entry.get_ref());
         match (spanned.get_ref(), section_values.get(entry.get_ref().as_ref())) {
             (DeValue::Table(inner), Some(Value::Table(inner_values))) if values.table.is_section(&path) => {
-                apply_section(values, place, &path, (inner, inner_values))?;
+                apply_section(values, place, &path, (inner, inner_values))
             }
             (DeValue::Array(flows), Some(Value::Array(list))) if path == flow::SECTION => {
                 let places: Vec<String> = flows.iter().map(|flow| place(flow.span().start)).collect();
-                apply_flows(values, &places, list)?;
+                apply_flows(values, &places, list)
             }
-            (_, Some(value)) => set(values, &at, &path, value.clone())?,
-            (_, None) => {}
+            (_, Some(value)) => set(values, &at, &path, value.clone()),
+            (_, None) => Ok(()),
         }
-    }
-    Ok(())
+    }))
 }
 
 /// Puts the flows of a list in the place of all that were there.

@@ -1,9 +1,21 @@
 //! What users of MQSim, SimpleSSD, FEMU and fio call things: the key that is meant, or why there is none.
 
+use crate::near;
+
 /// What to tell whoever types a name that is no key, by its last part in lower case with underscores.
 pub fn instead_of(path: &str) -> Option<String> {
     let plain = path.rsplit('.').next().unwrap_or(path).to_lowercase().replace(['-', ' '], "_");
-    let (_, meant) = NAMES.iter().find(|(names, _)| names.split(' ').any(|name| name == plain))?;
+    told(|name| name == plain)
+}
+
+/// What to tell whoever misspells such a name by one letter.
+pub fn instead_of_nearly(path: &str) -> Option<String> {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    told(|name| near(last, name) == Some(1))
+}
+
+fn told(is_meant: impl Fn(&str) -> bool) -> Option<String> {
+    let (_, meant) = NAMES.iter().find(|(names, _)| names.split_whitespace().any(&is_meant))?;
     Some(match meant {
         Meant::Key(key) => format!("here it is '{key}'"),
         Meant::Keys(text) | Meant::Why(text) => (*text).to_string(),
@@ -23,6 +35,7 @@ pub fn section(name: &str) -> Option<&'static str> {
             "here it is [workload] and [host]; --fio-job takes a job of fio's"
         }
         "trace" => "here it is [workload] with kind = \"trace\"; --trace FILE sets it",
+        "sweep" | "variants" => "in files for `pumice sweep` it is [vary]",
         _ => return None,
     })
 }

@@ -269,7 +269,7 @@ impl WorkloadKind {
         // No workload has a dot or a slash in its name: this is a file that somebody wants to replay.
         if name.contains(['.', '/']) {
             return Err(
-                "is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path".into()
+                "is no workload; a trace is replayed by --trace FILE, in a spec by kind = \"trace\" with path; a job of fio's is run by --fio-job FILE".into()
             );
         }
         let nearest = all.into_iter().min_by_key(distance).map(WorkloadKind::name).unwrap_or_default();

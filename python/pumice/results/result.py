@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from pumice import files
 from pumice.errors import SpecError, nearest
@@ -110,6 +110,13 @@ class Result:
         if found is None and not _is_known(path):
             return lookup(self.document, field_called(str(path), (name for name, _ in leaves(self.document))))
         return found
+
+    if not TYPE_CHECKING:  # a type checker shall still find misspelt names
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"a result has no attribute {name!r}; fields are read by value('waf') or value('host.read')"
+            )
 
     def __repr__(self) -> str:
         """What was run and its main figures, in one line."""

@@ -83,7 +83,9 @@ def _path_text(path: Any) -> str:
         text = os.fsdecode(path)
         text.encode()
     except TypeError:
-        raise SpecError(f"trace: {type(path).__name__} is not a path; allowed: text or pathlib.Path") from None
+        raise SpecError(
+            f"trace: {type(path).__name__} is not a path; allowed: text or pathlib.Path; run(requests=…) takes a table"
+        ) from None
     except UnicodeEncodeError:
         raise SpecError(
             f"trace: the name '{printable(text)}' is not UTF-8, and a spec holds text; rename the file or link to it"

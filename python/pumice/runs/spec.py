@@ -317,7 +317,10 @@ def check_spec(spec: Any) -> Spec:
     if isinstance(spec, Spec):
         return spec
     found = repr(spec) if len(repr(spec)) <= 40 else f"something of type {type(spec).__name__}"
-    raise SpecError(f"{printable(found)} is not a spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
+    more = "; of a dictionary, pumice.Spec().with_(**DICT)" if isinstance(spec, dict) else ""
+    raise SpecError(
+        f"{printable(found)} is not a spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one{more}"
+    )
 
 
 def preset(name: str) -> Spec:

@@ -26,6 +26,7 @@ fn t042_hints_know_sections_keys_outside_them_and_capitals_and_are_left_out_wher
         &["unknown key 'Geometry.channels'; nearest valid key: 'geometry.channels'"],
     );
     error(&with_set("wrkload.Kind", "2"), &["unknown key 'wrkload.Kind'; nearest valid key: 'workload.kind'"]);
+    error(&with_set("gc_treshold", "2"), &["unknown key 'gc_treshold'; here it is 'ftl.gc_free_threshold'"]);
     error(&with_set("ftl.gc-mode", "2"), &["unknown key 'ftl.gc-mode'; nearest valid key: 'ftl.gc_mode'"]);
     error(&source("[quantum]\nspin = 2"), &["unknown section [quantum]; allowed: [", "[geometry], "]);
     for far in ["quantum", "ftl.quantum", "quantum.spin", ""] {
@@ -42,6 +43,7 @@ fn other_names_that_people_type_are_told_what_to_write() {
         ("ftl.gc_policy", "cost_benefit", "nearest: \"cost-benefit\""),
         ("erase.scheme", "aero_cons", "nearest: \"aero-cons\""),
         ("host.mode", "closed", "nearest: \"closed-loop\""),
+        ("geometry.bits_per_cell", "TLC", "here it is 3"),
         ("workload.kind", "random", "here it is \"uniform\" with workload.read_fraction"),
     ];
     for (path, value, hint) in cases {
@@ -223,4 +225,40 @@ fn over_provisioning_has_a_name_for_spare_over_user() {
     let (raw, user) = found(&[("ftl.over_provisioning", "0.127")]);
     let again = found(&[("ftl.over_provisioning", "0.127"), ("ftl.spare_over_user", &format!("{user:?}"))]);
     assert_eq!(again, (raw, user), "a resolved spec is resolved to itself");
+}
+
+#[test]
+fn every_wrong_setting_is_told_at_once_one_a_line() {
+    let mut two =
+        source("sed = 1\n[ftl]\ngc_polcy = \"fifo\"\nmerge = \"m-merge\"\n[geometry]\nchannels = 0\n[sweep]\n");
+    two.sets = vec![("ftl.mrge".into(), "m-merge".into()), ("seed".into(), "1".into())];
+    let found = Config::resolve(&two).expect_err("five mistakes").0;
+    let parts =
+        ["my.toml:1: unknown key 'sed'", "my.toml:3: unknown key 'ftl.gc_polcy'", "channels = 0", "it is [vary]"];
+    let lines: Vec<&str> = found.lines().collect();
+    for part in parts.into_iter().chain(["--set: unknown key 'ftl.mrge'"]) {
+        assert_eq!(lines.iter().filter(|line| line.contains(part)).count(), 1, "{part}: {found}");
+    }
+    assert_eq!(lines.len(), 5, "{found}");
+    let many: String = (0..50).map(|number| format!("x{number} = 1\n")).collect();
+    assert_eq!(Config::resolve(&source(&many)).expect_err("no keys").0.lines().count(), 10);
+}
+
+#[test]
+fn a_key_without_effect_is_told_with_what_reads_it() {
+    let warned = |sets: &[(&str, &str)]| {
+        let sets = sets.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+        let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+        without_effect(&source, &Config::resolve(&source).expect("valid")).expect("resolved").join("\n")
+    };
+    let depth = warned(&[("host.queue_depth", "4")]);
+    assert_eq!(
+        depth,
+        "host.queue_depth has no effect with host.mode = \"open-loop\"; host.mode = \"closed-loop\" reads it"
+    );
+    let policy = warned(&[("ftl.gc_policy", "fifo")]);
+    assert!(
+        policy.starts_with("ftl.gc_policy has no effect with ftl.kind = \"nftl\"; ftl.kind = \"page\""),
+        "{policy}"
+    );
 }

@@ -1,5 +1,7 @@
 //! Jobs in the words of fio, as far as they describe requests.
 
+use strsim::damerau_levenshtein;
+
 use crate::arrival::ArrivalKind;
 use crate::error::{TraceError, excerpt};
 use crate::generator::patterns::{AccessPattern, PermutationAccess, SequentialAccess, UniformAccess, ZipfAccess};
@@ -182,13 +184,7 @@ impl Found {
             "number_ios" => self.requests = Some(number(key, value, 1..=i64::MAX as u64)?),
             "randseed" => self.seed = Some(number(key, value, 0..=i64::MAX as u64)?),
             _ if WITHOUT_MEANING.contains(&key) => {}
-            _ => {
-                return Err(TraceError::option(format!(
-                    "key {} of an fio job found; allowed are {KEYS}; passed over are {}",
-                    excerpt(key.as_bytes()),
-                    WITHOUT_MEANING.join(", ")
-                )));
-            }
+            _ => return Err(unknown(key)),
         }
         Ok(())
     }
@@ -287,6 +283,22 @@ impl Found {
     }
 }
 
+/// The error for a key that is not understood: the key that is meant, or all there are.
+fn unknown(key: &str) -> TraceError {
+    let names = KEYS.split([',', ' ', '(', ')']).filter(|name| !name.is_empty()).chain(WITHOUT_MEANING);
+    let nearest = names.map(|name| (damerau_levenshtein(name, key), name)).min();
+    let hint = match (key, nearest) {
+        ("runtime" | "time_based" | "ramp_time" | "loops", _) => "; a run ends by number_ios".into(),
+        (_, Some((away, name))) if away * 3 <= key.chars().count() => format!("; nearest: {name}"),
+        _ => String::new(),
+    };
+    TraceError::option(format!(
+        "key {} of an fio job found{hint}; allowed are {KEYS}; passed over are {}",
+        excerpt(key.as_bytes()),
+        WITHOUT_MEANING.join(", ")
+    ))
+}
+
 /// Refuses what a job on zones cannot be here.
 fn unzoned<T>(found: &str) -> Result<T, TraceError> {
     let text = format!(
@@ -373,6 +385,9 @@ fn split(value: &str) -> Result<RequestSizes, TraceError> {
             return refuse("bssplit", value, "size/percent parts with : between them, like 4k/60:64k/40");
         };
         sizes.push((bytes("bssplit", size)?, number("bssplit", percent, 1..=100)? as f64));
+    }
+    if sizes.iter().map(|(_, percent)| percent).sum::<f64>() != 100.0 {
+        return refuse("bssplit", value, "shares of 100 percent together");
     }
     RequestSizes::mixed(&sizes)
 }

@@ -82,6 +82,14 @@ fn recognise(head: &[u8]) -> Result<Reading, String> {
                      grep -v '^#' FILE > NEW"
                 ));
             }
+            if first.starts_with(b"[") {
+                return Err(format!("{what} begins a section, as in a job of fio's; --fio-job FILE runs one"));
+            }
+            if first.iter().any(|&byte| byte < b' ' && byte != b'\t') {
+                return Err(format!(
+                    "is no text; allowed are {names}, plain or compressed by gzip, zstd or xz, and Parquet"
+                ));
+            }
             Err(format!(
                 "the format is not recognised from {what}; allowed are {names}; a file in one of them can be named by \
                  workload.format, and workload.columns (--columns) says which column of other text is what"

@@ -152,6 +152,8 @@ fn w265_what_pandas_and_tracers_write_is_read() {
     for (text, part) in [
         ("time_us,op,offset_bytes,size_bytes\n10,W,0x,512\n", "offset (column \"offset_bytes\") \"0x\" found"),
         ("# made by me\ntime_us,op,offset_bytes,size_bytes\n10,W,0,512\n", "is a comment, and names of columns follow"),
+        ("[global]\nrw=randwrite\n", "\"[global]\" begins a section, as in a job of fio's; --fio-job FILE runs one"),
+        ("\u{1}\u{2}PAR\n\u{3}\n", "is no text; allowed are msr"),
     ] {
         let message = read(text.as_bytes(), &TraceOptions::default()).expect_err(text);
         assert!(message.contains(part), "{message}");

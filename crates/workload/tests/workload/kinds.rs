@@ -209,7 +209,7 @@ fn w402_an_unknown_kind_names_the_nearest() {
         let message = WorkloadKind::parse(file).expect_err(file);
         assert_eq!(
             message.0,
-            "is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path"
+            "is no workload; a trace is replayed by --trace FILE, in a spec by kind = \"trace\" with path; a job of fio's is run by --fio-job FILE"
         );
     }
 }

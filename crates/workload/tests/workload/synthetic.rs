@@ -181,7 +181,10 @@ fn w264_what_a_job_in_fios_words_says_besides_and_what_is_refused() {
         ("size=1g", "size = \"1g\" found; allowed are percentages"),
         ("[a]\nrw=read\n[global]\nrw=write", "[global] behind a job found"),
         ("numjobs=65", "numjobs = \"65\" found; allowed are whole numbers from 1 to 64"),
-        ("runtime=4", "key \"runtime\" of an fio job found; allowed are rw (readwrite), bs"),
+        ("bssplit=4k/50:8k/60", "bssplit = \"4k/50:8k/60\" found; allowed are shares of 100 percent together"),
+        ("runtime=4", "key \"runtime\" of an fio job found; a run ends by number_ios; allowed are rw (readwrite), bs"),
+        ("iodepht=4", "key \"iodepht\" of an fio job found; nearest: iodepth; allowed are"),
+        ("verify=crc32c", "key \"verify\" of an fio job found; allowed are"),
         ("norandommap=yes", "norandommap = \"yes\" found; allowed are 0, 1, and the key alone"),
     ] {
         let message = FioJob::parse(job).expect_err(job).to_string();
