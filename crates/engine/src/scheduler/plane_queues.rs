@@ -49,6 +49,7 @@ struct QueuedCommand {
     waits_for: u8,
     /// The command is of a kind that may run together with others.
     joins: bool,
+    is_read: bool,
     /// Whether the command has run.
     is_over: bool,
 }
@@ -71,6 +72,8 @@ pub struct PlaneQueues {
     ready: Vec<Vec<u64>>,
     /// Commands that run now and have overtaken others.
     overtaking: Vec<u64>,
+    /// Page reads that are queued or run.
+    reads: usize,
     plan: u32,
 }
 
@@ -88,6 +91,7 @@ impl PlaneQueues {
             last_change: vec![NONE; if in_order { planes } else { 0 }],
             ready: (0..planes).map(|_| Vec::with_capacity(commands)).collect(),
             overtaking: Vec::with_capacity(planes),
+            reads: 0,
             plan: 0,
         }
     }
@@ -105,6 +109,13 @@ impl PlaneQueues {
         self.commands.clear();
         self.ready.iter_mut().for_each(Vec::clear);
         self.overtaking.clear();
+        self.reads = 0;
+    }
+
+    /// Whether a page read is queued or runs.
+    #[inline]
+    pub fn have_reads(&self) -> bool {
+        self.reads > 0
     }
 
     /// Notes that a command was queued; `begins`: it is the first of its plan.
@@ -114,12 +125,15 @@ impl PlaneQueues {
             self.plan = self.plan.wrapping_add(1);
             self.last_of_plan = NONE;
         }
+        let (plane, is_read) = (self.plane_of(command), command.op == FlashOp::Read);
+        self.reads += usize::from(is_read);
         self.commands.push_back(QueuedCommand {
             next: [NONE; NEXT],
             plan: self.plan,
-            plane: self.plane_of(command) as u16,
+            plane: plane as u16,
             waits_for: 0,
             joins: matches!(command.op, FlashOp::Read | FlashOp::Program | FlashOp::Copy | FlashOp::Erase),
+            is_read,
             is_over: false,
         });
         let source = (command.op == FlashOp::Copy).then_some(command.source.block);
@@ -132,13 +146,14 @@ impl PlaneQueues {
             let before = std::mem::replace(&mut self.last_of_plan, number);
             self.wait(number, before);
         }
-        let plane = self.plane_of(command);
         let is_ordered = command.changes_pages() || command.takes_any_version();
         if let Some(last) = self.last_change.get_mut(plane).filter(|_| is_ordered) {
             let before = std::mem::replace(last, number);
             self.wait(number, before);
         }
-        self.note_ready(number);
+        if self.commands.back().is_some_and(|command| command.waits_for == 0 && command.joins) {
+            self.ready[plane].push(number);
+        }
     }
 
     /// Lets command `number` wait for command `before`, unless that is over.
@@ -246,7 +261,9 @@ impl PlaneQueues {
     fn release(&mut self, number: u64) {
         let Some(command) = self.command(number) else { return };
         command.is_over = true;
-        for next in std::mem::take(&mut command.next).into_iter().filter(|&next| next != NONE) {
+        let (next, is_read) = (std::mem::take(&mut command.next), command.is_read);
+        self.reads -= usize::from(is_read);
+        for next in next.into_iter().filter(|&next| next != NONE) {
             if let Some(command) = self.command(next) {
                 command.waits_for -= 1;
             }

@@ -9,6 +9,7 @@ use pumice_nand::{check_read_beside, fits_read_beside};
 use pumice_types::{Cause, DieId, FlashCommand, FlashOp, PlaneId, Time};
 
 use super::die::{Die, READS, WORK};
+use super::plane_queues::PlaneQueues;
 use super::run::page_done;
 use super::segment::{Resources, Segment};
 use super::{NOBODY, Scheduler};
@@ -21,6 +22,10 @@ impl Scheduler {
         let die = &self.dies[index];
         let copy = die.lanes[WORK].commands[0];
         if die.usage.shape != Resources::DieChannelDie || copy.op != FlashOp::Copy || self.chips.retry.is_some() {
+            return;
+        }
+        let have_reads = die.queues.as_ref().is_some_and(PlaneQueues::have_reads);
+        if !have_reads && die.lanes[READS].commands.is_empty() {
             return;
         }
         let planes = self.geometry.planes_per_die;

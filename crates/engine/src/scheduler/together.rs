@@ -21,9 +21,10 @@ pub struct MultiPlaneCounts {
 impl MultiPlaneCounts {
     /// Counts the first `group` commands of a lane, if they use more than one plane.
     fn note(&mut self, geometry: &Geometry, lane: &Lane, group: usize) {
-        let plane = |command: &FlashCommand| geometry.plane_of(command.target.block);
-        if lane.commands.iter().take(group).skip(1).any(|command| plane(command) != plane(&lane.commands[0])) {
-            let copies = lane.commands.iter().take(group).filter(|command| command.op == FlashOp::Copy).count();
+        let plane = |nth: usize| geometry.plane_of(lane.commands[nth].target.block);
+        // Only mapping units of one page run together in one plane.
+        if group > 1 && (geometry.units_per_page == 1 || (1..group).any(|nth| plane(nth) != plane(0))) {
+            let copies = (0..group).filter(|&nth| lane.commands[nth].op == FlashOp::Copy).count();
             self.commands += 1;
             self.copies += u64::from(copies == group);
             self.copies_with_programs += u64::from(copies > 0 && copies < group);
@@ -199,20 +200,29 @@ impl Usage {
         (timing, usages): (&FlashTiming, &Usages),
         geometry: &Geometry,
     ) {
-        let copies = |shape| matches!(shape, Resources::DieChannelDie | Resources::Copyback);
-        let members = || lane.segments.iter().zip(&lane.commands).take(group);
-        let sources = || members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source.page);
-        let Some(page) = sources().next() else {
-            let moves = members().enumerate().filter(|(nth, _)| !lane.is_brought(geometry, *nth));
-            self.transfers = moves.map(|(_, (segment, command))| usages.of(segment, command).channel).sum();
+        let (mut page, mut is_one_read, mut copied, mut read) = (None, true, 0, Time::ZERO);
+        let (mut transfers, mut brought) = (Time::ZERO, Time::ZERO);
+        for nth in 0..group {
+            let (segment, command) = (&lane.segments[nth], &lane.commands[nth]);
+            let transfer = usages.of(segment, command).channel;
+            transfers += transfer;
+            if lane.is_brought(geometry, nth) {
+                brought += transfer;
+            }
+            if matches!(segment.shape, Resources::DieChannelDie | Resources::Copyback) {
+                is_one_read &= *page.get_or_insert(command.source.page) == command.source.page;
+                copied += 1;
+                read += timing.t_r(command.source.page);
+            }
+        }
+        let Some(page) = page else {
+            self.transfers = transfers - brought;
             return;
         };
-        let copied = sources().count() as u64;
-        let is_one_read = sources().all(|source| source == page);
         self.shape = if timing.copyback { Resources::Copyback } else { Resources::DieChannelDie };
         self.reads = if is_one_read { 1 } else { copied as u8 };
-        self.die_first = if is_one_read { timing.t_r(page) } else { sources().map(|source| timing.t_r(source)).sum() };
-        self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
+        self.die_first = if is_one_read { timing.t_r(page) } else { read };
+        self.transfers = transfers;
         let out = if timing.copyback { Time::ZERO } else { self.page * copied };
         self.copy_reads = self.die_first + out;
     }
