@@ -231,6 +231,17 @@ struct PythonDecisions {
 }
 
 impl PythonDecisions {
+    /// The stream that a Python function names. Compiled ones are called for every page and do not pay for its frame.
+    #[inline(never)]
+    fn placed_by_python(&self, page: &PageToPlace) -> Result<u8, OwnFault> {
+        let Some(function) = &self.functions.placement else { return Err("places no page".into()) };
+        Python::attach(|py| {
+            let arguments = (page.lpn.0, page.plane.0, page.now, page.copied_from);
+            let stream: u64 = answer(py, "placement", function.bind(py).call1(arguments))?;
+            Ok(u8::try_from(stream).unwrap_or(u8::MAX))
+        })
+    }
+
     /// The Python object for a plane, up to date.
     fn plane<'py>(&mut self, py: Python<'py>, asking: &mut AskingPlane) -> PyResult<Bound<'py, PyAny>> {
         let (number, now) = (asking.plane.index(), asking.now);
@@ -294,12 +305,7 @@ impl Decisions for PythonDecisions {
     }
 
     fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
-        let Some(function) = &self.functions.placement else { return self.compiled.placement(page) };
-        Python::attach(|py| {
-            let arguments = (page.lpn.0, page.plane.0, page.now, page.copied_from);
-            let stream: u64 = answer(py, "placement", function.bind(py).call1(arguments))?;
-            Ok(u8::try_from(stream).unwrap_or(u8::MAX))
-        })
+        if self.functions.placement.is_some() { self.placed_by_python(page) } else { self.compiled.placement(page) }
     }
 
     fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
