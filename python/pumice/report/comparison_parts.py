@@ -129,6 +129,8 @@ def differences(variants: Sequence[Variant]) -> Numbers:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.7g}"
     return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 

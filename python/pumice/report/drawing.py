@@ -150,16 +150,18 @@ def curves(drawn: Drawing, axes: Axes, series: Sequence[Series], x: Axis, y: Axi
         legend(axes)
 
 
-def legend(axes: Axes) -> None:
-    """The names of the series above the axes."""
+def legend(axes: Axes, *, across: bool = False) -> None:
+    """The names of the series above the axes; `across` the whole figure, where names of rows leave the axes narrow."""
     handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        longest = max(len(label) for label in labels)
-        columns = max(1, min(len(labels), 64 // (longest + 8)))
-        axes.legend(
-            handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False,
-            borderaxespad=0.2, handlelength=1.8, columnspacing=1.2,
-        )  # fmt: skip
+    if not handles:
+        return
+    longest = max(len(label) for label in labels)
+    columns = max(1, min(len(labels), 64 // (longest + 8)))
+    style: dict[str, Any] = {"ncols": columns, "frameon": False, "handlelength": 1.8, "columnspacing": 1.2}
+    if across:
+        axes.figure.legend(handles, labels, loc="outside upper left", **style)
+    else:
+        axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **style)
 
 
 def bars(drawn: Drawing, axes: Axes, values: Mapping[str, float], y: Axis, *, colour: int = 0, unit: str = "") -> None:
@@ -192,7 +194,7 @@ def stacked_rows(drawn: Drawing, axes: Axes, rows: Sequence[str], parts: Mapping
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
     _plain_numbers(axes.xaxis)
-    legend(axes)
+    legend(axes, across=True)
 
 
 def _scale(axes: Axes, x: Axis, y: Axis) -> None:

@@ -17,7 +17,7 @@ import pytest
 import pumice
 from conftest import Command, write_trace
 from pumice import made
-from pumice.report.drawing import Axis, Series, curves, drawing
+from pumice.report.drawing import Axis, Series, curves, drawing, stacked_rows
 from pumice.report.page import write_report
 from pumice.report.run_parts import spec_text
 from pumice.results.table_text import ENDINGS
@@ -282,3 +282,13 @@ def test_a_curve_has_its_intervals_and_a_legend_where_there_is_something_to_tell
         assert plain.get_legend() is None
         for axes, names in ((named, ["a"]), (several, ["a", "b"])):
             assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+
+
+def test_a_legend_is_whole_beside_long_names_of_rows() -> None:
+    parts = {name: [1.0, 2.0] for name in ("program", "transfer", "queue", "GC read", "GC write", "GC erase")}
+    with drawing() as drawn:
+        stacked_rows(drawn, drawn.figure.subplots(), ["over_provisioning 0.15 / cost-benefit"] * 2, parts)
+        drawn.figure.draw_without_rendering()
+        box = (drawn.figure.legends or [drawn.figure.axes[0].get_legend()])[0].get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= drawn.figure.bbox.x1
