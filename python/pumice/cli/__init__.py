@@ -97,7 +97,8 @@ def run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _complain(usage_text(error, arguments), USAGE)
     except (SpecError, TraceError) as error:
-        return _complain(one_line(error), USAGE)
+        # Each wrong setting has a line.
+        return _complain("\n".join(filter(None, str(error).splitlines())) or one_line(error), USAGE)
     except (SimulationError, RunsFailed) as error:
         return _complain(one_line(error), FAILED)
     except Stopped as error:
@@ -130,7 +131,7 @@ def _complain(text: str, status: int) -> int:
     from pumice.text import message
 
     try:
-        sys.stderr.write(f"pumice: {message(text)}\n")
+        sys.stderr.write("".join(f"pumice: {message(line)}\n" for line in text.split("\n")))
         sys.stderr.flush()
     except OSError:
         pass  # stderr is closed

@@ -427,6 +427,19 @@ def test_a_key_that_is_not_read_gets_a_word(command: Command) -> None:
     assert command("run", *TINY).stderr == ""
 
 
+def test_each_wrong_setting_has_a_line_and_those_of_a_study_share_one(command: Command) -> None:
+    wrong = ["--set", "ftl.gc_polcy=greedy", "--set", "seed=1.5"]
+    key, value = (
+        "--set: unknown key 'ftl.gc_polcy'; nearest valid key: 'ftl.gc_policy'",
+        "--set: seed = 1.5 is not allowed",
+    )
+    lines = command("run", *TINY, *wrong).stderr.splitlines()
+    assert [line.startswith(f"pumice: {part}") for line, part in zip(lines, (key, value), strict=True)] == [True, True]
+    assert (
+        f"pumice: {key}; {value}" in command("compare", *TINY, *wrong, "--vary", "ftl.merge=block-erase,m-merge").stderr
+    )
+
+
 def test_a_key_that_one_run_reads_gets_none(command: Command) -> None:
     """A study may set what some of its runs do not know."""
     some = command("compare", *TINY, "--set", "partial_erase.wear_limit_w=4", "--vary", "ftl.merge=block-erase,m-merge")
