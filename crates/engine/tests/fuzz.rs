@@ -37,16 +37,19 @@ fn corpus() -> Vec<Vec<u8>> {
     files
 }
 
-/// An error is one line that names the place in the text, a key, or the scale.
+/// An error is a line for each wrong setting, at most ten; each names the place in the text, a key, or the scale.
 fn judge(error: &SpecError) -> Result<(), String> {
     let text = error.to_string();
-    let named = text.contains(&format!("{NAME}:"))
-        || table::rows().iter().any(|key| text.contains(key.path))
-        || ["--set", "preset", "scale", "geometry", "ftl"].iter().any(|part| text.contains(part));
-    match () {
-        () if text.contains(['\n', '\r']) => Err(format!("several lines: {text:?}")),
-        () if !named => Err(format!("neither place nor key is named: {text}")),
-        () => Ok(()),
+    let is_named = |line: &str| {
+        line.contains(&format!("{NAME}:"))
+            || table::rows().iter().any(|key| line.contains(key.path))
+            || ["--set", "preset", "scale", "geometry", "ftl"].iter().any(|part| line.contains(part))
+    };
+    let lines: Vec<&str> = text.split('\n').collect();
+    match lines.iter().find(|line| !is_named(line)) {
+        _ if lines.len() > 10 || text.contains('\r') => Err(format!("too many lines: {text:?}")),
+        Some(line) => Err(format!("neither place nor key is named: {line:?} of {text:?}")),
+        None => Ok(()),
     }
 }
 
