@@ -92,8 +92,8 @@ def in_python_words(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def one_line(error: BaseException) -> str:
-    """The text of `error` without line breaks: its lines behind each other; its class name if it has no text."""
-    text = "; ".join(" ".join(line.split()) for line in str(error).splitlines() if line.strip())
+    """The text of `error` without line breaks; its class name if it has no text."""
+    text = " ".join(str(error).split())
     return text or type(error).__name__
 
 

@@ -202,7 +202,7 @@ class _Batch:
             self._aged.setdefault(key, resolved.get("aged_sha256"))
             return key, None
         except (SpecError, TraceError) as error:
-            return None, Outcome(job, error=one_line(error), error_kind="usage")
+            return None, Outcome(job, error="; ".join(str(error).splitlines()), error_kind="usage")
 
     def refuse_all_for_one(self) -> None:
         """Raises the first refusal among the jobs.
