@@ -115,8 +115,10 @@ impl KeyTable {
 
     /// What to say of a path that is no key: where its word is known from, else the nearest name, if one is near.
     fn instead_of(&self, path: &str) -> String {
-        let nearest = || self.nearest(path).or_else(|| synonyms::instead_of_nearly(path));
-        let nearest = || nearest().unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
+        let nearest = || {
+            let near = self.nearest(path).or_else(|| synonyms::instead_of_nearly(path));
+            near.unwrap_or_else(|| "`pumice explain --all` lists the keys".into())
+        };
         match synonyms::instead_of(path) {
             Some(meant) if !self.is_name(path) => meant,
             Some(meant) => match self.nearest_known(path) {

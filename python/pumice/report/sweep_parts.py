@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pumice.report.comparison_parts import facts
-from pumice.report.drawing import Axis, Series, curves, drawing
+from pumice.report.drawing import Axis, Series, curves, drawing, legend
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
 from pumice.report.run_parts import configuration, sentence, spec_text
 from pumice.results.comparison import METRICS, Metric, scale_of, value_label
@@ -197,10 +197,8 @@ def _draw(panels: Mapping[str, Sequence[Point]], metric: Metric, how: tuple[str,
                 axes.set_title(title, fontsize=8.5, fontweight="normal", pad=4)
             if len(panels) > 1 and (own_legend := axes.get_legend()) is not None:
                 own_legend.remove()
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        if len(panels) > 1 and len(labels) > 1:
-            columns = max(1, 60 // (max(map(len, labels)) + 8))
-            drawn.figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False)
+        if len(panels) > 1 and len(grid[0, 0].get_legend_handles_labels()[1]) > 1:
+            legend(grid[0, 0], across=True)
         for axes in grid.ravel()[len(panels) :]:
             axes.set_axis_off()
         for axes in grid.ravel():
