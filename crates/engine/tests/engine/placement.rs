@@ -74,6 +74,12 @@ fn t452_stripes_over_planes_are_collected_like_the_blocks_of_one_plane() {
     assert_eq!(counts(&die, 4.0), counts(&whole, 1.0), "a stripe over the planes of a die");
     let apart = ran(&[&eight[..], &[pages("16")]].concat());
     assert_ne!(counts(&apart, 1.0).1, counts(&whole, 1.0).1, "eight planes that collect for themselves");
+    let units = [("geometry.page_bytes", "65536"), ("ftl.map_unit_bytes", "16384")];
+    let whole = ran(&[&one[..], &units, &[pages("64")]].concat());
+    assert!(number(&whole, "flash.programs.gc") > 300.0);
+    let device = ran(&[&eight[..], &units, &[pages("8"), ("ftl.erase_group", "device")]].concat());
+    assert_eq!(counts(&device, 8.0), counts(&whole, 1.0), "mapping units");
+    assert_eq!(device["flash"]["units"], whole["flash"]["units"]);
 }
 
 #[test]
@@ -84,9 +90,11 @@ fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
             &[("ftl.handles", "3"), ("ftl.isolation", "persistent")],
             &[("ftl.handles", "2"), ("ftl.isolation", "persistent"), ("ftl.hot_cold", "mixed")],
             &[("ftl.wear_leveling", "both"), ("initial.fill", "0.9")],
+            &[("ftl.map_unit_bytes", "4096"), ("ftl.handles", "2"), ("workload.flush_every", "40")],
         ] {
             for group in ["plane", "die"] {
-                for together in ["off", "queue"] {
+                let has_units = placed.iter().any(|(key, _)| *key == "ftl.map_unit_bytes");
+                for together in ["off", if has_units { "neighbours" } else { "queue" }] {
                     let more = [("ftl.gc_mode", mode), ("ftl.erase_group", group), ("timing.multi_plane", together)];
                     let planes = [("geometry.planes_per_die", "2"), ("geometry.blocks_per_plane", "40")];
                     check_counts(&ran(&[&more[..], &planes, placed].concat()));

@@ -164,23 +164,30 @@ pub fn unit_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
     let apart = (apart, leveling);
     let unit = prop_oneof![Just(512u32), Just(1024), Just(2048)];
+    let group = prop_oneof![Just("plane"), Just("die")];
     let asks = (0.0f64..0.3, 1u32..60, prop_oneof![Just(0.0f64), Just(0.1)]);
-    (page_settings(), mode, apart, (unit, 1.0f64..5000.0), asks).prop_map(|(mut settings, mode, apart, unit, asks)| {
-        let mut change = |key: &str, value: String| settings.push((key.to_string(), value));
-        change("ftl.gc_mode", mode.into());
-        change("ftl.hot_cold", apart.0.into());
-        change("ftl.wear_leveling", apart.1.into());
-        change("ftl.wear_threshold", "2".into());
-        change("geometry.blocks_per_plane", "32".into());
-        change("ftl.over_provisioning", "0.65".into());
-        change("ftl.map_unit_bytes", unit.0.to_string());
-        change("ftl.open_page_us", unit.1.to_string());
-        change("timing.copyback", "false".into());
-        change("workload.fua_fraction", asks.0.to_string());
-        change("workload.flush_every", asks.1.to_string());
-        change("workload.trim_fraction", asks.2.to_string());
-        settings
-    })
+    (page_settings(), mode, apart, (unit, 1.0f64..5000.0, group), asks).prop_map(
+        |(mut settings, mode, apart, unit, asks)| {
+            let mut change = |key: &str, value: String| settings.push((key.to_string(), value));
+            change("ftl.gc_mode", mode.into());
+            change("ftl.hot_cold", apart.0.into());
+            change("ftl.wear_leveling", apart.1.into());
+            change("ftl.wear_threshold", "2".into());
+            change("geometry.blocks_per_plane", "32".into());
+            change("ftl.over_provisioning", "0.65".into());
+            change("ftl.map_unit_bytes", unit.0.to_string());
+            change("ftl.open_page_us", unit.1.to_string());
+            change("ftl.erase_group", unit.2.into());
+            if unit.2 == "die" {
+                change("geometry.bad_blocks_per_plane", "0".into());
+            }
+            change("timing.copyback", "false".into());
+            change("workload.fua_fraction", asks.0.to_string());
+            change("workload.flush_every", asks.1.to_string());
+            change("workload.trim_fraction", asks.2.to_string());
+            settings
+        },
+    )
 }
 
 /// Settings of a page-level FTL with blocks whose physical sub-blocks are erased apart.

@@ -44,9 +44,11 @@ impl Served {
         Served { process, path }
     }
 
-    fn kill(mut self) {
+    /// Kills the process; returns the socket, which is left behind.
+    fn kill(mut self) -> PathBuf {
         self.process.kill().expect("is killed");
         self.process.wait().expect("has ended");
+        self.path
     }
 }
 
@@ -213,7 +215,7 @@ fn s172_a_session_in_which_nothing_is_written_leaves_the_file_as_it_was() {
         let owned: Sets = sets.iter().map(|&(key, value)| (key.into(), value.into())).collect();
         let killed = Served::start(&name, &owned, ServeClock::Virtual);
         read(&killed.path);
-        killed.kill();
+        std::fs::remove_file(killed.kill()).expect("was left behind");
         assert!(std::fs::read(store(&name)).expect("the store") == before, "{name}: a killed session has changed it");
         let server = Server::start(&options).expect("starts");
         read(&path);
@@ -234,7 +236,7 @@ fn s173_what_became_of_a_session_that_broke_off_is_told_in_one_line() {
         client.write(0, &[1; PAGE]).expect("a write");
         client.flush().expect("a flush");
         client.write(0, &[2; PAGE]).expect("a write");
-        killed.kill();
+        std::fs::remove_file(killed.kill()).expect("was left behind");
         let mut options = ServeOptions::new(source("tiny", &sets), Address::Unix(temporary(&name)));
         options.store = Some(store(&name));
         for session in 0..2 {

@@ -229,6 +229,22 @@ impl PageFtl {
         }
     }
 
+    /// Where the chips hold what the layer has in a place; `None` for what only the controller's RAM holds.
+    #[inline]
+    fn on_chips(&self, place: PageAddress) -> Option<PageAddress> {
+        let held = match &self.gathering {
+            Some(gathering) => gathering.source_of(place, self.config.geometry.plane_of(place.block))?,
+            None => place,
+        };
+        Some(self.in_stripe(held))
+    }
+
+    /// A place as the chips know it, if blocks of several planes are one here.
+    #[inline]
+    fn in_stripe(&self, place: PageAddress) -> PageAddress {
+        self.config.stripes.as_ref().map_or(place, |stripes| stripes.unit(place))
+    }
+
     /// Appends the commands that store a version of `lpn`.
     #[inline]
     fn write_page(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
@@ -303,21 +319,18 @@ impl TranslationLayer for PageFtl {
 
     /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let Some(page) = self.locate(lpn) else { return false };
-        if !self.is_in_ram(page) {
+        let Some(place) = self.locate_stored(lpn) else { return false };
+        if let Some(page) = self.on_chips(place) {
             plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
         }
         true
     }
 
-    /// Where the current page of `lpn` is on the chips.
+    /// Where the current page of `lpn` is on the chips, or will be.
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let page = self.locate_stored(lpn)?;
-        if let Some(gathering) = &self.gathering {
-            return Some(gathering.source_of(page, self.config.geometry.plane_of(page.block)));
-        }
-        Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
+        let place = self.locate_stored(lpn)?;
+        Some(self.on_chips(place).unwrap_or_else(|| self.in_stripe(place)))
     }
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.

@@ -99,12 +99,14 @@ impl OpenPages {
         page.units.get(usize::from(place.page - first.page)).copied()
     }
 
-    /// Where the chips hold what the layer has in a place: elsewhere, if it is being moved there.
+    /// Where the chips hold what the layer has in a place: elsewhere, if it is being moved there. `None` for what only the
+    /// controller's RAM holds.
     #[inline]
-    pub(in crate::layers::page) fn source_of(&self, place: PageAddress, plane: PlaneId) -> PageAddress {
-        match self.unit_at(place, plane) {
-            Some(PageUnit { source: UnitSource::Copied(source), .. }) => source,
-            Some(PageUnit { source: UnitSource::Host | UnitSource::Padding, .. }) | None => place,
+    pub(in crate::layers::page) fn source_of(&self, place: PageAddress, plane: PlaneId) -> Option<PageAddress> {
+        match self.unit_at(place, plane).map(|unit| unit.source) {
+            Some(UnitSource::Copied(source)) => Some(source),
+            Some(UnitSource::Host | UnitSource::Padding) => None,
+            None => Some(place),
         }
     }
 
@@ -315,13 +317,6 @@ impl PageFtl {
         }
     }
 
-    /// Whether a place belongs to a page that the controller still gathers, so that its RAM holds the data.
-    #[inline]
-    pub(in crate::layers::page) fn is_in_ram(&self, place: PageAddress) -> bool {
-        let plane = || self.config.geometry.plane_of(place.block);
-        self.gathering.as_ref().is_some_and(|gathering| gathering.unit_at(place, plane()).is_some())
-    }
-
     /// Lets the erase of a block that is opened come before its first program.
     #[inline]
     pub(in crate::layers::page) fn release_erase(&mut self, block: BlockId, plan: &mut Plan) {
@@ -426,23 +421,31 @@ impl GatheredUnits for PageFtl {
     fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(place) = self.find(lpn) else { return Ok(()) };
         let geometry = self.config.geometry;
-        let page = geometry.page_of_unit(place);
+        let (page, first) = (geometry.page_of_unit(place), plan.commands.len());
         let forced = self.force_out(geometry.plane_of(place.block), |first| first == page, plan)?;
         // It may be on its way already: the page was full, or an erase behind the write has forced it out.
-        let is_its = |command: &FlashCommand| command.op == FlashOp::Program && command.target == page;
+        let target = self.in_stripe(page);
+        let is_its = |command: &FlashCommand| command.op == FlashOp::Program && command.target == target;
         if let Some(at) = forced.or_else(|| plan.commands.iter().rposition(is_its)) {
             plan.complete_at(at);
         }
+        self.translate(plan, first);
         Ok(())
     }
 
     fn force_out_page(&mut self, page: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
-        self.force_out(self.config.geometry.plane_of(page.block), |first| first == page, plan).map(drop)
+        let first = plan.commands.len();
+        self.force_out(self.config.geometry.plane_of(page.block), |first| first == page, plan)?;
+        self.translate(plan, first);
+        Ok(())
     }
 
     fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        let first = plan.commands.len();
         (0..self.config.geometry.planes())
             .map(PlaneId)
-            .try_for_each(|plane| self.force_out(plane, |_| true, plan).map(drop))
+            .try_for_each(|plane| self.force_out(plane, |_| true, plan).map(drop))?;
+        self.translate(plan, first);
+        Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Blocks of several planes written, reclaimed and erased as one: the superblocks, or reclaim units, of controllers.
 //!
 //! The layer itself works on *joined* planes, whose blocks are stripes over the planes of a group: page p of a stripe
-//! lies in plane p mod n of the group, in its page p / n. What leaves the layer is translated here, so nothing else
-//! of it knows of groups.
+//! lies in plane p mod n of the group, in its page p / n, with all of its mapping units. What leaves the layer is
+//! translated here, so nothing else of it knows of groups.
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PlaneId, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PlaneId, UnitSource, choice};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{InitialBlock, Plan};
@@ -82,15 +82,20 @@ impl Stripes {
         self.geometry.block(plane, stripe.0 % blocks)
     }
 
-    /// Where a page of a stripe lies.
+    /// Where a mapping unit of a stripe lies.
     #[inline]
-    pub(in crate::layers::page) fn page(&self, page: PageAddress) -> PageAddress {
-        let (row, member) = (u32::from(page.page) / self.members, u32::from(page.page) % self.members);
-        PageAddress::new(self.member(page.block, member), row as u16)
+    pub(in crate::layers::page) fn unit(&self, place: PageAddress) -> PageAddress {
+        let per_page = u32::from(self.geometry.units_per_page);
+        let (page, unit) = (u32::from(place.page) / per_page, u32::from(place.page) % per_page);
+        let (row, member) = (page / self.members, page % self.members);
+        PageAddress::new(self.member(place.block, member), (row * per_page + unit) as u16)
     }
 
     /// Translates the commands of a plan from the `first` on; an erase becomes one of each block.
     pub(in crate::layers::page) fn translate(&self, plan: &mut Plan, first: usize) {
+        if self.geometry.units_per_page > 1 {
+            self.translate_sources(plan, first);
+        }
         let is_erase = |command: &FlashCommand| command.op == FlashOp::Erase;
         let made = |command: &FlashCommand, nth: u32| {
             let mut made = *command;
@@ -98,13 +103,26 @@ impl Stripes {
                 made.target = PageAddress::new(self.member(command.target.block, nth), 0);
                 return made;
             }
-            made.target = self.page(command.target);
-            if command.op == FlashOp::Copy {
-                made.source = self.page(command.source);
+            made.target = self.unit(command.target);
+            if command.op == FlashOp::Copy || command.is_move() {
+                made.source = self.unit(command.source);
             }
             made
         };
         plan.expand(first, made, |command| if is_erase(command) { self.members } else { 1 });
+    }
+
+    /// Translates where the units come from that the programs of a plan put into their pages.
+    fn translate_sources(&self, plan: &mut Plan, first: usize) {
+        let per_page = usize::from(self.geometry.units_per_page);
+        for program in plan.commands[first..].iter().filter(|command| command.op == FlashOp::Program) {
+            let list = program.units() as usize * per_page;
+            for unit in &mut plan.units[list..list + per_page] {
+                if let UnitSource::Copied(source) = &mut unit.source {
+                    *source = self.unit(*source);
+                }
+            }
+        }
     }
 
     /// The blocks of a stripe that the initial fill programs.

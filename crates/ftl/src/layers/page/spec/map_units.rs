@@ -4,7 +4,6 @@ use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, PageAddress, ReadTransfer, SpecError, refuse};
 
 use super::page_spec::{PageKeys, Separation};
-use crate::layers::page::EraseGroup;
 use crate::plan::EraseUnit;
 use crate::seam::{LayerSpec, Recovery};
 
@@ -63,7 +62,6 @@ fn check_companions(spec: &LayerSpec, keys: &PageKeys, what: String) -> Result<(
                 "true".into(),
             ),
             (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
-            (keys.erase_group != EraseGroup::Plane, "ftl.erase_group = \"plane\"", quoted(keys.erase_group)),
             (
                 pads_room,
                 "copies in open blocks of their own, or a ftl.gc_mode that ends a victim at once (ftl.recovery = \"checkpoint\" pads open pages)",
