@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import signal
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -75,11 +76,20 @@ _IN_PYTHON = (
 )  # fmt: skip
 
 
+#: Arguments that users expect, and what there is in their place.
+_IN_PLACE_OF = {"preset": "the spec is pumice.preset(NAME)", "fio_job": "Spec.with_fio_job(JOB) sets it"}
+
+
 def in_python_words(function: Callable[P, T]) -> Callable[P, T]:
-    """`function`, whose errors name its arguments where the engine's text names options of the command line."""
+    """`function`, whose errors name its arguments where the engine's text names options of the command line, and what
+    is meant by an argument that it does not have."""
+    known = inspect.signature(function).parameters
 
     @functools.wraps(function)
     def called(*arguments: P.args, **named: P.kwargs) -> T:
+        for name in named.keys() - known.keys():
+            meant = _IN_PLACE_OF.get(name, "Spec.with_(SECTION={KEY: VALUE}) sets keys of the spec")
+            raise TypeError(f"{function.__name__}() has no argument '{name}'{nearest(name, known) or f'; {meant}'}")
         try:
             return function(*arguments, **named)
         except (SpecError, TraceError) as error:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pumice import _engine
 from pumice.errors import SpecError, one_line
+from pumice.runs.keys import known_as
 
 if TYPE_CHECKING:
     import numpy as np
@@ -267,6 +268,9 @@ def check_policy(policy: Any) -> Policy:
         SpecError: it is something else.
     """
     if isinstance(policy, str | os.PathLike):
+        hint = "" if os.path.exists(policy) else known_as(os.fsdecode(policy))
+        if hint:
+            raise SpecError(f"policy: no file '{os.fsdecode(policy)}'{hint}")
         return library(policy)
     if isinstance(policy, Policy):
         return policy

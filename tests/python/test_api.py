@@ -72,6 +72,13 @@ def test_bad_input_raises_the_command_lines_text() -> None:
             pumice.run(thing)  # type: ignore[arg-type]
         with pytest.raises(pumice.SpecError, match="is not a spec"):
             pumice.sweep(thing, {"seed": [1]})  # type: ignore[arg-type]
+    for argument, told in {
+        "preset": r"; the spec is pumice\.preset\(NAME\)",
+        "sed": r" \(nearest: seed\)",
+        "ftl": r"; Spec\.with_\(SECTION=\{KEY: VALUE\}\) sets keys of the spec",
+    }.items():
+        with pytest.raises(TypeError, match=rf"run\(\) has no argument '{argument}'{told}$"):
+            pumice.run(TINY, **{argument: "tiny"})
     with pytest.raises(pumice.SpecError, match=r"of a dictionary, pumice\.Spec\(\)\.with_\(\*\*DICT\)$"):
         pumice.run({"preset": "tiny"})  # type: ignore[arg-type]
     with pytest.raises(pumice.SpecError, match=r"dict is not a path; .*run\(requests=…\) takes a table$"):

@@ -267,6 +267,8 @@ def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
         pumice.run(BASE, policy=text)
     with pytest.raises(pumice.SpecError, match="No such file"):
         pumice.run(BASE, policy=tmp_path / "absent.so")
+    with pytest.raises(pumice.SpecError, match=r"no file 'greedy'; it is a value of 'ftl\.gc_policy'"):
+        pumice.run(BASE, policy="greedy")
     with pytest.raises(pumice.SpecError, match="policy: int is none; allowed: a path"):
         pumice.run(BASE, policy=3)  # type: ignore[arg-type]
     with pytest.raises(pumice.SpecError, match="streams = 9; allowed: 1 to 8"):

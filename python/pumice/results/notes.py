@@ -268,9 +268,11 @@ def nothing_reclaimed(document: Document) -> str | None:
     reclaimed = number(document, "gc.reclaimed_blocks") or 0
     if not written or number(document, "gc.invocations") != 0 or reclaimed:
         return None
+    aged = number(document, "config.initial.age_writes")
+    remedy = f"age it by more than initial.age_writes = {aged:g}" if aged else "set initial.fill and initial.age_writes"
     return (
-        "space was never reclaimed: the run shows a device with free blocks, not one in its steady state; set"
-        " initial.fill and initial.age_writes, or write more"
+        "space was never reclaimed: the run shows a device with free blocks, not one in its steady state;"
+        f" {remedy}, or write more"
     )
 
 

@@ -120,6 +120,8 @@ def _groups(
     Raises:
         SpecError: there are fewer than two, or both kinds of variants.
     """
+    if isinstance(variants, list | tuple):
+        raise SpecError('compare takes specs by their labels; allowed: {"a": spec, "b": spec}')
     if isinstance(variants, Mapping):
         if vary is not None:
             raise SpecError("compare varies the keys of one spec; give a spec in place of a dictionary of specs")

@@ -13,12 +13,15 @@ from typing import Any
 
 from pumice.errors import SpecError
 from pumice.runs.jobs import Job
-from pumice.runs.spec import SPECIAL_KEYS, TRACE_KEY, Spec, check_key, from_folder
+from pumice.runs.spec import SPECIAL_KEYS, TRACE_KEY, Spec, check_keys, from_folder
 from pumice.runs.values import Value, toml_text
 from pumice.text import printable
 
 #: Most runs of one batch, repetitions included.
 RUNS_MAX = 100_000
+
+#: Two numbers that users write for all between them.
+_RANGE = re.compile(r"\s*(-?[\d.]+?)(?:\.\.|:)(-?[\d.]+)\s*")
 
 #: Largest seed that the engine takes.
 SEED_MAX = 2**63 - 1
@@ -150,11 +153,9 @@ def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ())
     Raises:
         SpecError: one line that names the key.
     """
+    check_keys((key for entry in vary for key in keys_of(entry) if key not in SPECIAL_KEYS), plugins)
     for entry, values in vary.items():
         keys = keys_of(entry)
-        for key in keys:
-            if key not in SPECIAL_KEYS:
-                check_key(key, plugins)
         if not isinstance(values, Sequence) or isinstance(values, str):
             what = printable(repr(values)) if isinstance(values, str | int | float) else f"a {type(values).__name__}"
             raise SpecError(f"vary: {entry} has {what}; allowed: a list of values")
@@ -206,6 +207,10 @@ def parse_vary(text: str) -> tuple[str, list[Value]]:
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
         raise SpecError(f"--vary '{printable(text)}': expected key=value,value,… such as ftl.merge=block-erase,m-merge")
+    if ends := _RANGE.fullmatch(rest):
+        raise SpecError(
+            f"--vary '{printable(text)}': ranges are not read; expected each value: {key.strip()}={ends[1]},…,{ends[2]}"
+        )
     return key.strip(), [parse_value(part) for part in _split(rest)]
 
 

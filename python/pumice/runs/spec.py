@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -61,6 +61,22 @@ def check_key(key: str, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
     if key.startswith("policy."):
         return
     _engine.explain(key, plugins)
+
+
+def check_keys(keys: Iterable[str], plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
+    """As `check_key`, of several keys.
+
+    Raises:
+        SpecError: one line for each wrong key.
+    """
+    refused = []
+    for key in keys:
+        try:
+            check_key(key, plugins)
+        except SpecError as error:
+            refused.append(str(error))
+    if refused:
+        raise SpecError("\n".join(refused))
 
 
 def _is_of_plugin(key: str) -> bool:
@@ -158,9 +174,8 @@ class Spec:
                 checked then as well.
         """
         pairs = _pairs(sections)
-        for key, _ in pairs:
-            if key not in SPECIAL_KEYS and not (_is_of_plugin(key) and not self.plugins):
-                check_key(key, [plugin.path for plugin in self.plugins])
+        known_here = [key for key, _ in pairs if key not in SPECIAL_KEYS and (self.plugins or not _is_of_plugin(key))]
+        check_keys(known_here, [plugin.path for plugin in self.plugins])
         return self.with_sets(pairs)
 
     def with_sets(self, pairs: Sequence[tuple[str, str]], origin: str = "") -> Self:

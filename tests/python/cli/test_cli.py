@@ -89,6 +89,8 @@ BAD_USAGE = [
     (["presets", "tini"], "nearest: tiny"),
     (["run", *TINY, "--fio-job", "flow=2"], "key flow of an fio job found"),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
+    (["run", *TINY, "--fio-job", "rw randwrite"], '--fio-job rw randwrite: no "=" in it; expected such as "rw=randrw'),
+    (["run", *TINY, "--policy", "greedy"], "policy: no file 'greedy'; it is a value of 'ftl.gc_policy'"),
     (["run", *TINY, "--fio-job", "rw=read", "--workload", "uniform"], "not both"),
     (["run", *TINY, "--fio-job", ""], '--fio-job is empty; expected settings such as "rw=randrw bs=16k"'),
     (["run", *TINY, "--repeat", "2", "--resume"], "--out DIR names it"),

@@ -170,6 +170,11 @@ def test_writes_in_the_buffer_take_the_time_of_the_link() -> None:
     assert said("writes_end_in_the_buffer", spec.with_(run={"timed": False})) is None
 
 
+def test_an_aged_device_that_reclaims_nothing_is_not_told_to_be_aged() -> None:
+    spec = TINY.with_(run={"max_requests": 20}, initial={"fill": 0.1, "age_writes": 0.01, "aged_by": "requests"})
+    assert "age it by more than initial.age_writes = 0.01, or write more" in (said("nothing_reclaimed", spec) or "")
+
+
 def test_every_note_is_tested() -> None:
     assert CAUSES.keys() == NOTES.keys()
 

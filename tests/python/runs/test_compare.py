@@ -42,6 +42,7 @@ def test_variants_of_one_spec_and_of_several_are_the_same_runs() -> None:
         (({"a": TINY},), "at least two variants"),
         (({"a": TINY, "b": TINY}, {"seed": [1, 2]}), "a spec in place of a dictionary of specs"),
         (({"a": TINY, "b": 3},), "3 is not a spec"),
+        (([TINY, TINY],), 'allowed: {"a": spec, "b": spec}'),
         ((TINY, {"ftl.merg": [1, 2]}), "nearest valid key: 'ftl.merge'"),
     ],
 )

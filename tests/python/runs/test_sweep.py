@@ -300,6 +300,22 @@ def test_vary_options() -> None:
     for text in ("a.b", "=1", "a.b="):
         with pytest.raises(pumice.SpecError, match="expected key=value"):
             parse_vary(text)
+    for text, told in {"seed=1:3": "seed=1,…,3", "seed=1..3": "seed=1,…,3", "a.b=0.1:.3": "a.b=0.1,…,.3"}.items():
+        with pytest.raises(pumice.SpecError, match=f"ranges are not read; expected each value: {told}"):
+            parse_vary(text)
+
+
+def test_every_wrong_key_is_told() -> None:
+    tiny = pumice.preset("tiny")
+    for ask in (
+        lambda: tiny.with_(ftl={"merg": 1, "kind": "page"}, host={"qd": 3}),
+        lambda: pumice.sweep(tiny, {"ftl.merg": [1], "ftl.kind": ["page"], "host.qd": [3]}),
+    ):
+        with pytest.raises(pumice.SpecError) as refused:
+            ask()
+        first, second = str(refused.value).splitlines()
+        assert "'ftl.merge'" in first
+        assert "'host.queue_depth'" in second
 
 
 def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
