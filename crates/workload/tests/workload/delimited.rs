@@ -94,6 +94,11 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
         "gives time=when, and the header names the columns \"time_ms,op,length,lba\"",
     ),
     (
+        HEADER,
+        "time=time_ms,op=op,offset=lba,size=lenght",
+        "the columns \"time_ms,op,length,lba\"; nearest: size=length",
+    ),
+    (
         "time_ms,op,lba,nsect\n",
         "time=0,op=1,offset=2,size=3",
         "gives offset without a unit, and the header calls the column \"lba\", which may count sectors",

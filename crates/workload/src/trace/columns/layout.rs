@@ -5,7 +5,7 @@ use pumice_types::Choice;
 use crate::error::excerpt;
 use crate::trace::columns::Role;
 use crate::trace::columns::header::{Delimiter, Header};
-use crate::trace::columns::request::{ColumnRef, ColumnRequest};
+use crate::trace::columns::request::{ColumnRef, ColumnRequest, nearest};
 use crate::trace::columns::units::{NameMeaning, OperationWords, TimeUnit, grain_name};
 
 /// Which column of a file is what.
@@ -224,7 +224,11 @@ impl Columns<'_> {
                 let found = if exact.is_empty() { named(&|known| known.eq_ignore_ascii_case(name)) } else { exact };
                 match found[..] {
                     [column] => Ok(column),
-                    [] => Err(format!("{given}, and the header names the columns {}", header.shown())),
+                    [] => {
+                        let near = nearest(name, header.names.iter().copied());
+                        let hint = near.map(|near| format!("; nearest: {}={near}", role.name())).unwrap_or_default();
+                        Err(format!("{given}, and the header names the columns {}{hint}", header.shown()))
+                    }
                     [first, second, ..] => Err(format!(
                         "{given}, and the header gives columns {first} and {second} this name; give its number"
                     )),

@@ -4,10 +4,11 @@ use std::fmt;
 
 use pumice_types::key::{Field, Value, ValueKind};
 use pumice_types::{Choice, SpecError};
+use strsim::damerau_levenshtein;
 
 use crate::error::excerpt;
 use crate::trace::columns::Role;
-use crate::trace::columns::units::{OperationWords, TimeUnit, grain};
+use crate::trace::columns::units::{OperationWords, TimeUnit, grain, meaning};
 
 /// A column: by its number from 0, or by its name in the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,9 @@ pub struct ColumnRequest {
 /// Largest number of a column.
 pub(in crate::trace) const COLUMN_MAX: usize = 255;
 
+/// Longest name that is compared with the known ones.
+const NAME_CHARS: usize = 100;
+
 /// One item of the list: role, column, and the unit behind the colon.
 struct Item<'a> {
     role: Role,
@@ -60,7 +64,10 @@ impl ColumnRequest {
     pub fn parse(text: &str) -> Result<ColumnRequest, String> {
         let mut items: Vec<Item<'_>> = Vec::new();
         for part in text.split(',') {
-            let item = Item::parse(part)?;
+            let item = Item::parse(part).map_err(|fault| match corrected(text) {
+                Some(list) => format!("{fault}; nearest: {list:?}"),
+                None => fault,
+            })?;
             if items.iter().any(|known| known.role == item.role) {
                 return Err(format!("gives {} twice; allowed is once", item.role.name()));
             }
@@ -88,6 +95,27 @@ impl ColumnRequest {
             stream: of(Role::Stream).map(Item::bare_column).transpose()?,
         })
     }
+}
+
+/// The list with its roles as they are called here, where they are misspelt, have another name, or are left out because
+/// the columns have their names; `None` if there is no such list.
+fn corrected(text: &str) -> Option<String> {
+    let item = |part: &str| {
+        let (name, column) = part.split_once('=').unwrap_or((part, part));
+        let near = || nearest(name.trim(), Role::ALL.into_iter().map(Role::name)).and_then(|known| meaning(known).role);
+        let role = meaning(name).role.or_else(near)?;
+        Some(format!("{}={column}", role.name()))
+    };
+    let list = text.split(',').map(item).collect::<Option<Vec<_>>>()?.join(",");
+    (list != text && ColumnRequest::parse(&list).is_ok()).then_some(list)
+}
+
+/// The known name that is meant: at most a third of the letters differ.
+pub(in crate::trace) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.chars().take(NAME_CHARS).collect::<String>().to_lowercase();
+    let away = |known: &str| damerau_levenshtein(&lower, &known.to_lowercase());
+    let meant = known.map(|known| (away(known), known)).filter(|(away, _)| away * 3 <= lower.chars().count());
+    meant.min_by_key(|&(away, _)| away).map(|(_, known)| known)
 }
 
 impl<'a> Item<'a> {
@@ -205,6 +233,8 @@ mod tests {
             ("op=0,offset=1", "does not give size"),
             ("op=0,op=1,offset=1,size=2", "gives op twice"),
             ("when=0,op=0,offset=1,size=2", "has \"when=0\""),
+            ("tiem=0:s,op=1,ofset=2,size=3", "; nearest: \"time=0:s,op=1,offset=2,size=3\""),
+            ("timestamp,op,lba,length", "; nearest: \"time=timestamp,op=op,offset=lba,size=length\""),
             ("op=,offset=1,size=2", "has \"op=\""),
             ("op=0,offset=1,size=:kib", "names no column"),
             ("time=0:h,op=0,offset=1,size=2", "gives time the unit \"h\"; allowed are ns, 100ns, us, ms, s"),
