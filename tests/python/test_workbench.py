@@ -90,6 +90,7 @@ def test_every_page_is_sound_and_leads_on(server: WorkbenchServer) -> None:
     assert len(links(first, "/run?")) == 7, "three runs, and a sweep of four"
     assert len(links(first, "/tail?")) == 2
     assert "plain &lt;b&gt;" in first
+    assert "study: merge = m-merge, seed 2" in first
     slow = ask(server, links(first, "/tail?")[0])[1]
     chosen = "&".join(f"run={one.partition('run=')[2]}" for one in links(first, "/run?")[:2])
     pages = [first, slow, ask(server, f"/compare?{chosen}")[1]]
@@ -106,6 +107,7 @@ def test_seeds_of_a_spec_are_one_variant(server: WorkbenchServer) -> None:
     page = ask(server, "/compare?" + "&".join(f"run={one.partition('run=')[2]}" for one in own))[1]
     assert "2 variants" in page
     assert "over 2 seeds" in page
+    assert "seed 1" not in page
 
 
 @pytest.mark.parametrize("name", ["merges", "page"])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pumice.errors import SpecError
 from pumice.outputs import INDEXES, STORE
+from pumice.report.comparison_parts import differences
 from pumice.results.chosen_figure import config_text, stored_runs
 from pumice.results.comparison import Variant
+from pumice.results.document import lookup
+from pumice.results.grid_summary import Run
+from pumice.runs.grid import short_names
 
 #: Folders below the one that is shown, and levels of them, that are looked at.
 FOLDERS_MAX, DEPTH_MAX = 10_000, 8
@@ -85,12 +90,24 @@ class Listing:
         return [
             ListedRun(
                 f"{place}:{nth}",
-                named if alone else f"{named}: {run.label}",
+                named if alone else f"{named}: {label}",
                 run.document or {},
                 directory if alone else None,
             )
-            for nth, run in enumerate(runs)
+            for nth, (run, label) in enumerate(zip(runs, _labels(runs), strict=True))
         ]
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """What the runs are called: what differs in them, where a store holds them under digests alone."""
+    if not all(re.fullmatch(r"[0-9a-f]{32}", run.label) for run in runs):
+        return [run.label for run in runs]
+    rows = differences([Variant(run.label, [dict(run.document or {})]) for run in runs]).rows
+    names = short_names([key for key, *_ in rows])
+    told = [[f"{names[key]} = {value}" for value in values] for key, *values in rows]
+    seeds = [f"seed {lookup(run.document or {}, 'config.seed')}" for run in runs]
+    parts = [of_key for of_key in [*told, seeds] if len(set(of_key)) > 1]
+    return [", ".join(of_run) for of_run in zip(*parts, strict=True)] or [run.label for run in runs]
 
 
 def as_variants(chosen: list[ListedRun]) -> list[Variant]:
@@ -98,4 +115,8 @@ def as_variants(chosen: list[ListedRun]) -> list[Variant]:
     groups: dict[str, list[ListedRun]] = {}
     for run in chosen:
         groups.setdefault(config_text(run.document), []).append(run)
-    return [Variant(own[0].name, [dict(one.document) for one in own]) for own in groups.values()]
+    return [Variant(_name_of_all(own), [dict(one.document) for one in own]) for own in groups.values()]
+
+
+def _name_of_all(seeds: Sequence[ListedRun]) -> str:
+    return seeds[0].name if len(seeds) == 1 else re.sub(r", seed \d+$", "", seeds[0].name)

@@ -85,19 +85,19 @@ class Workbench:
 
     def _compare(self, query: Query) -> str:
         variants = as_variants(self._chosen(query, 2))
-        return self._shown(comparison_parts("side by side", variants, {}, "compare"))
+        return self._shown(comparison_parts(f"{count(len(variants), 'variant')} side by side", variants, {}, "compare"))
 
     def _tail(self, query: Query) -> str:
         run, directory = self._logged(query)
         kind = query.get("kind", [""])[0] or None
         slow = tail.slowest(directory, kind)
         rows = [LinkedRow(_of_request(one), _address("/request", run, nth=one.nth)) for one in slow]
-        choice = [LinkedRow([name], _address("/tail", run, kind=name)) for name in ("read", "write")]
+        choice = [LinkedRow([f"Only {name}s"], _address("/tail", run, kind=name)) for name in ("read", "write")]
         return self._shown([
             Heading(f"Slow requests of {run.name}"),
             Line(f"The slowest {count(len(slow), kind or 'request')}; each leads to what it waited for."),
+            LinkedTable([], choice),
             LinkedTable(["request", "kind", "latency", "arrived, s", "offset, bytes", "bytes", "slower than"], rows),
-            LinkedTable(["only"], choice),
         ])  # fmt: skip
 
     def _request(self, query: Query) -> str:
