@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from conftest import REPOSITORY
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,3 +113,11 @@ def test_a_broken_link_is_found(tmp_path: Path, link: str, wrong: str | None) ->
     found = broken_links(page, tmp_path)
     assert len(found) == (wrong is not None)
     assert all(line.startswith("page.md: ") and wrong is not None and line.endswith(wrong) for line in found)
+
+
+def test_lists_of_the_site_are_indented_for_its_reader() -> None:
+    hook = runpy.run_path(str(REPOSITORY / "docs" / "assets" / "links.py"))["on_page_markdown"]
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="models/a.md"))
+    written = "1. One\n   - two\n\n         code\n\n   told\n2. three ([study](../../README.md))\n\n```\n  kept\n```\n"
+    shown = "1. One\n    - two\n\n            code\n\n    told\n\n2. three (study, `README.md` in the repository)\n\n"
+    assert hook(written, page) == shown + "```\n  kept\n```\n"
