@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import pumice
+from browser import CHROMIUM, Browser
 from conftest import Command
 from pumice.errors import SpecError
 from pumice.workbench import tail
@@ -100,6 +101,23 @@ def test_every_page_is_sound_and_leads_on(server: WorkbenchServer) -> None:
         assert not re.search(r'(?:src|href)="(?!data:|#|/)', page), "nothing is loaded from elsewhere"
     assert "write latency, mean" in pages[2]
     assert "garbage collection" in pages[-1]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_pages_fit_every_window(server: WorkbenchServer, tmp_path: Path) -> None:
+    first = ask(server, "/")[1]
+    slow = links(first, "/tail?")[0]
+    chosen = "&".join(f"run={one.partition('run=')[2]}" for one in links(first, "/run?")[:2])
+    pages = ["/", f"/compare?{chosen}", links(first, "/run?")[0], slow, links(ask(server, slow)[1], "/request?")[0]]
+    with Browser(tmp_path / "profile") as browser:
+        for page in pages:
+            browser.show(f"http://127.0.0.1:{server.server_address[1]}{page}")
+            assert browser.value("document.title"), page
+            for width, mode in ((390, "light"), (768, "dark"), (1280, "light"), (1920, "dark")):
+                browser.resize(width, mode)
+                beyond = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                assert beyond == 0, f"{page} is {beyond} pixels too wide for {width}"
+        assert browser.said == [], "nothing is written to the console"
 
 
 def test_seeds_of_a_spec_are_one_variant(server: WorkbenchServer) -> None:
