@@ -6,12 +6,14 @@ import importlib.util
 import json
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import pumice
+from browser import CHROMIUM, Browser
 from conftest import REPOSITORY
 
 ASSETS = REPOSITORY / "docs" / "assets" / "playground"
@@ -94,6 +96,30 @@ def test_the_page_carries_all_that_it_needs(engine: Path) -> None:
     assert "/*" not in page.partition("<script>")[0].partition('<script id="engine">')[2]
     assert 'src="' not in page
     assert "http" not in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_the_page_shows_figures_and_follows_its_sliders(engine: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(BUILD.page(engine), encoding="utf-8")
+    with Browser(tmp_path / "profile") as browser:
+        browser.resize(390, "dark")
+        browser.show((tmp_path / "page.html").as_uri())
+        shown = _figures(browser)
+        assert len(shown) == 7
+        browser.value("space.value = 30, space.dispatchEvent(new Event('input'))")
+        assert "over_provisioning = 0.3\n" in browser.value("spec.textContent")
+        assert _figures(browser) != shown
+        assert browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+        assert browser.said == []
+
+
+def _figures(browser: Browser) -> list[str]:
+    """The page's figures, once the setting's first ones are there."""
+    for _ in range(600):
+        if browser.value("state.textContent").startswith(("First look", "Figures")):
+            return browser.value("[...document.querySelectorAll('#figures dd')].map(one => one.textContent)")
+        time.sleep(0.1)
+    pytest.fail(f"no figures: {browser.value('state.textContent')}")
 
 
 def test_the_drives_of_the_page_are_presets() -> None:
