@@ -247,7 +247,18 @@ impl WorkloadKeys {
             Some((key, _)) => {
                 Err(refuse!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{kind}\""))
             }
-            None => self.check_own(),
+            None => self.check_own().and_then(|()| self.check_shares()),
+        }
+    }
+
+    /// Refuses reads and trims that are more than all requests.
+    fn check_shares(&self) -> Result<(), SpecError> {
+        let (reads, trims) = (self.drawn.mix.read_fraction, self.shared.trim_fraction);
+        match self.kind().is_drawn() && reads + trims > 1.0 {
+            true => Err(refuse!(
+                "workload.trim_fraction = {trims} beside workload.read_fraction = {reads}; allowed: a sum of at most 1"
+            )),
+            false => Ok(()),
         }
     }
 }

@@ -12,6 +12,13 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
     error(&source("preset = \"pen1tb\"\n"), &["my.toml:1", "pen1tb", "nearest: \"pen-1tb\""]);
+    let shares = "[workload]\nread_fraction = 0.5\ntrim_fraction = 0.6\n";
+    error(
+        &source(&format!("{shares}kind = \"zipf\"\n")),
+        &["workload.trim_fraction = 0.6 beside workload.read_fraction"],
+    );
+    let flow = "[[workload.flow]]\nkind = \"uniform\"\nread_fraction = 0.5\ntrim_fraction = 0.6\n";
+    error(&source(flow), &["workload.flow[0]", "trim_fraction = 0.6 beside"]);
     let far = source("preset = \"nothing-of-the-kind\"\n");
     let far = Config::resolve(&far).expect_err("no such preset").0;
     assert!(far.contains("\"pen-1tb\"") && !far.contains("nearest"), "{far}");
