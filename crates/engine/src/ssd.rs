@@ -446,16 +446,6 @@ impl<O: ObserverSlot> Ssd<O> {
         Ok(())
     }
 
-    /// Writes whole logical pages of a stream without a clock and without measuring.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32, stream: u8) -> Result<(), SimError> {
-        let (arrival, kind) = (Time::ZERO, RequestKind::Write);
-        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream, flow: 0 };
-        self.run_untimed(&write, false)
-    }
-
     /// Programs what is still buffered, without a clock.
     ///
     /// # Errors

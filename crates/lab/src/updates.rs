@@ -5,7 +5,7 @@ use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::observe::ObserverRef;
 use pumice_engine::{SimError, Ssd, build};
 use pumice_ftl::{FtlKind, GcCounters};
-use pumice_types::{Choice, ProgramOrder, Time, refuse};
+use pumice_types::{Choice, HostRequest, Lpn, ProgramOrder, Time, refuse};
 
 /// Figure 4: pages P5, P2, P3, P7, twice, on two logical blocks of four pages.
 pub const FIGURE_4: Updates = Updates { pages_per_block: 4, logical_blocks: 2, pages: &[5, 2, 3, 7, 5, 2, 3, 7] };
@@ -90,7 +90,7 @@ fn config_of(kind: FtlKind, updates: &Updates) -> Result<Config, SimError> {
 
 fn update(ssd: &mut Ssd<ObserverRef>, pages: &[u32], config: &Config) -> Result<(), SimError> {
     let bytes = config.chip.geometry.page_bytes;
-    pages.iter().try_for_each(|&page| ssd.write_untimed(u64::from(page) * u64::from(bytes), bytes, 0))
+    pages.iter().try_for_each(|&page| ssd.run_untimed(&HostRequest::page_write(Lpn(page), bytes, 0), false))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a host asks of the device.
 
-use crate::{Choice, Time, choice};
+use crate::{Choice, Lpn, Time, choice};
 
 choice! {
     /// A command of a host to a zone (NVMe Zoned Namespace Command Set).
@@ -66,6 +66,12 @@ pub struct HostRequest {
 }
 
 impl HostRequest {
+    /// The write of a whole logical page of so many bytes, into a stream.
+    pub fn page_write(lpn: Lpn, bytes: u32, stream: u8) -> HostRequest {
+        let (arrival, offset_bytes) = (Time::ZERO, u64::from(lpn.0) * u64::from(bytes));
+        HostRequest { arrival, offset_bytes, bytes, kind: RequestKind::Write, fua: false, stream, flow: 0 }
+    }
+
     /// A flush.
     pub fn flush(arrival: Time) -> HostRequest {
         HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false, stream: 0, flow: 0 }

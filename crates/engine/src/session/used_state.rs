@@ -1,14 +1,17 @@
 //! How a session's device comes into a used state before its first request: by writes, or by wear alone.
 
+use std::convert::Infallible;
+
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Flow, SpecError};
 use pumice_ftl::{AgedBy, InitialKeys};
-use pumice_types::{Lpn, RequestKind};
+use pumice_types::{HostRequest, Lpn, RequestKind};
 use pumice_workload::{RandomStream, Workload};
 
 use super::Session;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
+use crate::lookahead::Lookahead;
 use crate::observe::ObserverSlot;
 use crate::workload;
 
@@ -17,8 +20,8 @@ const NOTHING_WRITTEN: &str = "the workload writes nothing, so it cannot age the
 
 /// What ages a device before its first request, without a clock.
 pub enum Ageing {
-    /// Random writes of one page.
-    Pages(RandomPages),
+    /// Random writes of one page, known a few pages before they are due.
+    Pages(RandomPages, Box<Lookahead<Infallible>>),
     /// What its workload writes.
     Requests(Box<AgeingRequests>),
 }
@@ -60,7 +63,7 @@ impl<O: ObserverSlot> Session<O> {
             return Ok(None);
         }
         Ok(Some(match aged_by {
-            AgedBy::Pages => Ageing::Pages(self.ageing_by(age_writes)),
+            AgedBy::Pages => Ageing::Pages(self.ageing_by(age_writes), Box::new(Lookahead::new(None))),
             AgedBy::Requests => {
                 let workload = workload::open_behind(&self.config, self.scale, self.capacity())?;
                 let left = (self.capacity() as f64 * age_writes) as u64;
@@ -144,7 +147,7 @@ impl<O: ObserverSlot> Session<O> {
     /// A broken rule or belief.
     pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
         let goes_on = match ageing {
-            Ageing::Pages(pages) => pages.next_page().map(|lpn| self.age_page(lpn)).transpose()?.is_some(),
+            Ageing::Pages(pages, lookahead) => self.age_next_page(pages, lookahead)?,
             Ageing::Requests(requests) => self.age_request(requests)?,
         };
         if !goes_on {
@@ -199,16 +202,37 @@ impl<O: ObserverSlot> Session<O> {
         Ok(true)
     }
 
+    /// Writes the next of these pages. `false` when none is left.
+    fn age_next_page(
+        &mut self,
+        pages: &mut RandomPages,
+        lookahead: &mut Lookahead<Infallible>,
+    ) -> Result<bool, SimError> {
+        let take = |place: &mut HostRequest| {
+            let next = pages.next_page().map(|lpn| *place = self.write_of(lpn));
+            Ok(next.is_some())
+        };
+        let Ok(next) = lookahead.next(take, &self.ssd);
+        let Some(write) = next else { return Ok(false) };
+        self.ssd.run_untimed(write, false)?;
+        self.course.work += 1;
+        Ok(true)
+    }
+
     /// Writes a page, without a clock and uncounted.
     ///
     /// # Errors
     /// A broken rule or belief.
     pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
-        let page_bytes = self.geometry.page_bytes;
-        let stream = self.stream_of(lpn);
-        self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes, stream)?;
+        let write = self.write_of(lpn);
+        self.ssd.run_untimed(&write, false)?;
         self.course.work += 1;
         Ok(())
+    }
+
+    /// The write of a whole page that ages the device.
+    fn write_of(&self, lpn: Lpn) -> HostRequest {
+        HostRequest::page_write(lpn, self.geometry.page_bytes, self.stream_of(lpn))
     }
 
     /// The stream of the first flow that has the page among its addresses and names one; 0 of a page without.
