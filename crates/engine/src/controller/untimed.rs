@@ -66,6 +66,8 @@ impl Controller {
 
     /// Executes the commands of the plan, one after the other.
     pub(super) fn execute_plan(&mut self, observer: &mut ObserverRef) -> Result<(), SimError> {
+        // Time forces no page out that gathers units.
+        self.opened.clear();
         self.prepare_plan(observer);
         for command in &self.plan.commands {
             self.tally.note(command);

@@ -1,5 +1,5 @@
 //! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461 what a device of such units keeps and
-//! counts, t609, t618, t619, t712 and t713 when their commands come, t716 (beside its kind) write amplification.
+//! counts, t609, t618, t619, t712, t713 and t995 when their commands come, t716 (beside its kind) write amplification.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -250,6 +250,16 @@ fn t618_a_unit_is_done_when_it_is_accepted_and_forced_out_by_flush_fua_and_time(
     let through = document(&[ONE_DIE, &through].concat());
     near(&through, "flash.units.padding", 120.0);
     near(&through, "host.write.latency_us.mean", TRANSFER + T_PROG);
+}
+
+/// Time limits of the pages in which units of the ageing gathered counted from the first request on: what gathered 5 ms
+/// later was forced out.
+#[test]
+fn t995_no_page_is_forced_out_because_one_gathered_while_the_device_was_aged() {
+    let rest = [1024, 2048, 3072].map(|offset| (6_000, "write", offset, 1024));
+    let requests = [&[(0, "read", 0, 1024), (4_900, "write", 0, 1024)][..], &rest].concat();
+    let aged = trace("aged", &requests, &[("initial.age_writes", "2.0")]);
+    near(&aged, "flash.units.padding", 0.0);
 }
 
 #[test]
