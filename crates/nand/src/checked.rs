@@ -164,15 +164,33 @@ impl CheckedArray {
 
     #[inline(never)]
     fn check_units(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
-        for nth in 0..usize::from(self.array.config().geometry.units_per_page) {
-            let Some(PageUnit { lpn, source: UnitSource::Copied(from), .. }) = self.array.staged_unit(command, nth)
-            else {
-                continue;
-            };
+        let (mut checked, mut finds_corrupt) = (0, false);
+        for &PageUnit { lpn, source, .. } in self.array.staged_list(command) {
+            let UnitSource::Copied(from) = source else { continue };
             let content = self.array.peek(from).map_err(|rule| Violation { rule, command: *command })?;
-            self.check(&FlashCommand::copy(from, command.target, lpn, command.sequence), content)?;
+            if content.lpn != lpn {
+                return Err(mismatch(&FlashCommand::copy(from, command.target, lpn, command.sequence), content));
+            }
+            (checked, finds_corrupt) = (checked + 1, finds_corrupt | content.corrupt);
+        }
+        self.pages_checked += checked;
+        if finds_corrupt {
+            self.note_corrupt_units(command);
         }
         Ok(())
+    }
+
+    /// Notes which of the units that a program moves are corrupt.
+    #[cold]
+    fn note_corrupt_units(&mut self, command: &FlashCommand) {
+        for nth in 0..usize::from(self.array.config().geometry.units_per_page) {
+            if let Some(PageUnit { lpn, source: UnitSource::Copied(from), .. }) = self.array.staged_unit(command, nth)
+                && lpn.0 < self.host_pages
+                && self.array.peek(from).is_ok_and(|content| content.corrupt)
+            {
+                self.note_corrupt(lpn);
+            }
+        }
     }
 
     /// Notes that `lpn` returned corrupt data.

@@ -1,7 +1,8 @@
 //! Mapping units that gather in open pages: what is done when one has come, and when pages are forced out.
 
 use pumice_ftl::Plan;
-use pumice_types::{FlashOp, PageAddress};
+use pumice_nand::NandArray;
+use pumice_types::{FlashCommand, FlashOp, PageAddress, PageUnit};
 
 use super::access::PageAccess;
 use super::submit::Wait;
@@ -13,34 +14,16 @@ impl Controller {
     /// Gives the chips what the programs of the plan put into the units of their pages, and counts it.
     #[inline(never)]
     pub(super) fn stage_units(&mut self, observer: &mut ObserverRef) {
-        let mut plan = std::mem::take(&mut self.plan);
-        let per_page = usize::from(self.scheduler.chips.checked.array.config().geometry.units_per_page);
-        for command in plan.commands.iter().filter(|command| command.op == FlashOp::Program) {
-            let from = command.units() as usize * per_page;
-            self.tally.note_units(command, &plan.units[from..from + per_page]);
-        }
-        self.stage_units_of(&mut plan, observer);
+        let Controller { plan, tally, scheduler, .. } = self;
+        let array = &mut scheduler.chips.checked.array;
+        stage(plan, array, observer, |command, units| tally.note_units(command, units));
         plan.units.clear();
-        self.plan = plan;
-    }
-
-    /// Gives the chips what the programs of a plan put into the units of their pages.
-    fn stage_units_of(&mut self, plan: &mut Plan, observer: &mut ObserverRef) {
-        let array = &mut self.scheduler.chips.checked.array;
-        let units = usize::from(array.config().geometry.units_per_page);
-        for command in plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
-            let from = command.units() as usize * units;
-            let units = &plan.units[from..from + units];
-            let list = array.stage_units(units, command.sequence);
-            *command = command.with_units(list);
-            observer.stages_units(list, units);
-        }
     }
 
     /// Makes a plan of a device that recovers ready for the chips: numbers, and what goes into units.
     pub fn prepare_recovery(&mut self, plan: &mut Plan, observer: &mut ObserverRef) {
         if !plan.units.is_empty() {
-            self.stage_units_of(plan, observer);
+            stage(plan, &mut self.scheduler.chips.checked.array, observer, |_, _| ());
         }
         self.number(plan);
     }
@@ -99,5 +82,23 @@ impl Controller {
             open.force_out_all(&mut self.plan)?;
         }
         self.execute_plan(observer)
+    }
+}
+
+/// Gives the chips what the programs of a plan put into the units of their pages; `note` is told of each.
+#[inline(always)]
+fn stage(
+    plan: &mut Plan,
+    array: &mut NandArray,
+    observer: &mut ObserverRef,
+    mut note: impl FnMut(&FlashCommand, &[PageUnit]),
+) {
+    let units = usize::from(array.config().geometry.units_per_page);
+    for command in plan.commands.iter_mut().filter(|command| command.op == FlashOp::Program) {
+        let units = &plan.units[command.units() as usize * units..][..units];
+        note(command, units);
+        let list = array.stage_units(units, command.sequence);
+        *command = command.with_units(list);
+        observer.stages_units(list, units);
     }
 }

@@ -24,13 +24,16 @@ impl UnitCounts {
 
     /// Counts what a program puts into the units of its page.
     pub fn note(&mut self, program: &FlashCommand, units: &[PageUnit]) {
+        if program.cause == Cause::Map {
+            self.map += units.len() as u64;
+            return;
+        }
         for unit in units {
-            *match unit.source {
-                _ if program.cause == Cause::Map => &mut self.map,
-                UnitSource::Host => &mut self.host,
-                UnitSource::Copied(_) => &mut self.gc,
-                UnitSource::Padding => &mut self.padding,
-            } += 1;
+            match unit.source {
+                UnitSource::Host => self.host += 1,
+                UnitSource::Copied(_) => self.gc += 1,
+                UnitSource::Padding => self.padding += 1,
+            }
         }
     }
 }

@@ -131,6 +131,21 @@ impl Plan {
         self.completion = Completion::At(index);
     }
 
+    /// The access is complete when the command with this index has ended, or without one as [`Plan::complete_here`] says.
+    #[inline]
+    pub fn complete_at_or_here(&mut self, index: Option<usize>) {
+        match index {
+            Some(index) => self.complete_at(index),
+            None => self.complete_here(),
+        }
+    }
+
+    /// Whether the access is complete with the last command, whichever that will be.
+    #[inline]
+    pub fn completes_at_end(&self) -> bool {
+        self.completion == Completion::Last
+    }
+
     /// Puts what is made of each command from the `first` on in its place: as many as `count` says, each made from the
     /// command and its number among them. An access that waits for a command waits for the last one made of it.
     pub fn expand(

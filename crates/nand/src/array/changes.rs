@@ -48,15 +48,21 @@ impl NandArray {
         if self.blocks[page.block.index()].fill_pages > 0 {
             self.write_out_fill(page.block);
         }
-        let (bit, column) = (self.bit(page), self.column(page));
-        bits::set(&mut self.programmed, bit);
-        self.set_content(column, lpn, version);
+        self.put(page, lpn, version);
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
         block.sequence = sequence;
         if let Some(lines) = &mut self.word_lines {
             block.over_tolerance |= lines.note_program(page);
         }
+    }
+
+    /// Notes in the columns what a page holds from now on.
+    #[inline(always)]
+    pub(super) fn put(&mut self, page: PageAddress, lpn: Lpn, version: u8) {
+        let (bit, column) = (self.bit(page), self.column(page));
+        bits::set(&mut self.programmed, bit);
+        self.set_content(column, lpn, version);
     }
 
     /// Writes the initial fill into the columns, so that single pages can change.

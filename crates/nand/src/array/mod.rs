@@ -299,6 +299,7 @@ impl NandArray {
     ///
     /// # Errors
     /// The rule that such a read would break.
+    #[inline]
     pub fn peek(&self, page: PageAddress) -> Result<PageContent, Rule> {
         self.check_readable(page)?;
         Ok(self.page_content(page))

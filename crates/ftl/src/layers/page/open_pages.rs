@@ -67,10 +67,22 @@ impl OpenPage {
         self.units.iter().any(|unit| unit.source == UnitSource::Host)
     }
 
+    /// Whether a unit lies in this page of so many units.
+    #[inline]
+    fn holds(&self, place: PageAddress, units: u16) -> bool {
+        is_in(self.first, place, units)
+    }
+
     fn takes_from(&self, block: BlockId) -> bool {
         let comes_from = |unit: &PageUnit| matches!(unit.source, UnitSource::Copied(from) if from.block == block);
         self.replaces.contains(&block) || self.units.iter().any(comes_from)
     }
+}
+
+/// Whether a unit lies in the page of so many units that begins with `first`.
+#[inline]
+fn is_in(first: PageAddress, unit: PageAddress, units: u16) -> bool {
+    unit.block == first.block && unit.page.wrapping_sub(first.page) < units
 }
 
 impl PlanePages {
@@ -94,9 +106,9 @@ impl OpenPages {
 
     /// The unit that is to lie in a place whose page still gathers.
     fn unit_at(&self, place: PageAddress, plane: PlaneId) -> Option<PageUnit> {
-        let first = self.geometry.page_of_unit(place);
-        let page = self.planes[plane.index()].open.iter().find(|page| page.first == first)?;
-        page.units.get(usize::from(place.page - first.page)).copied()
+        let units = self.geometry.units_per_page;
+        let page = self.planes[plane.index()].open.iter().find(|page| page.holds(place, units))?;
+        page.units.get(usize::from(place.page - page.first.page)).copied()
     }
 
     /// Where the chips hold what the layer has in a place: elsewhere, if it is being moved there. `None` for what only the
@@ -114,7 +126,10 @@ impl OpenPages {
     fn gather(&mut self, plane: PlaneId, first: usize, plan: &mut Plan) {
         let completes = plan.commands.len() > first && plan.completes() == Some(first);
         let mut singles = std::mem::take(&mut self.singles);
-        singles.extend(plan.commands.drain(first..));
+        match plan.commands.len() - first {
+            1 => singles.extend(plan.commands.pop()),
+            _ => singles.extend(plan.commands.drain(first..)),
+        }
         let mut own = plan.contents.pop_if(|(at, ..)| *at >= first).map(|(.., content)| content);
         let mut programmed = None;
         for command in singles.drain(..) {
@@ -124,12 +139,7 @@ impl OpenPages {
                     let unit = PageUnit { lpn, version, source: UnitSource::Host, written: plan.write_number };
                     programmed = self.add(plane, &command, (unit, own.take()), plan).or(programmed);
                 }
-                FlashOp::Copy => {
-                    self.read_source(plane, &command, plan);
-                    let source = UnitSource::Copied(command.source);
-                    let unit = PageUnit { lpn: command.lpn, version: 0, source, written: 0 };
-                    programmed = self.add(plane, &command, (unit, None), plan).or(programmed);
-                }
+                FlashOp::Copy => programmed = self.add_copy(plane, &command, plan).or(programmed),
                 FlashOp::Erase => self.erase(plane, command, plan),
                 FlashOp::Read
                 | FlashOp::SpareSearch
@@ -140,17 +150,27 @@ impl OpenPages {
         }
         self.singles = singles;
         if completes {
-            match programmed {
-                Some(at) => plan.complete_at(at),
-                None => plan.complete_here(),
-            }
+            plan.complete_at_or_here(programmed);
         }
+    }
+
+    /// Puts a unit that is moved into its page. Returns the place of that page's program in the plan, if it is full.
+    #[inline]
+    pub(in crate::layers::page) fn add_copy(
+        &mut self,
+        plane: PlaneId,
+        copy: &FlashCommand,
+        plan: &mut Plan,
+    ) -> Option<usize> {
+        self.read_source(plane, copy, plan);
+        let unit = PageUnit { lpn: copy.lpn, version: 0, source: UnitSource::Copied(copy.source), written: 0 };
+        self.add(plane, copy, (unit, None), plan)
     }
 
     /// Notes that the unit which came last, into a place, replaces what a block holds.
     fn note_replaced(&mut self, place: PageAddress, plane: PlaneId, block: BlockId) {
-        let first = self.geometry.page_of_unit(place);
-        let page = self.planes[plane.index()].open.iter_mut().find(|page| page.first == first);
+        let units = self.geometry.units_per_page;
+        let page = self.planes[plane.index()].open.iter_mut().find(|page| page.holds(place, units));
         page.into_iter().for_each(|page| page.replaces.push(block));
     }
 
@@ -161,17 +181,18 @@ impl OpenPages {
     }
 
     /// Reads the page that a unit comes from, unless it was just read for another one.
+    #[inline(always)]
     fn read_source(&mut self, plane: PlaneId, copy: &FlashCommand, plan: &mut Plan) {
-        let page = self.geometry.page_of_unit(copy.source);
         let last_read = &mut self.planes[plane.index()].last_read;
-        if *last_read != Some(page) {
-            *last_read = Some(page);
+        if !last_read.is_some_and(|page| is_in(page, copy.source, self.geometry.units_per_page)) {
+            *last_read = Some(self.geometry.page_of_unit(copy.source));
             plan.push(FlashCommand::read_of_moved(copy.source, copy.lpn));
         }
     }
 
     /// Puts a unit into its page, with what it holds if it is the layer's own. Returns the place of that page's program in
     /// the plan, if it is full.
+    #[inline(always)]
     fn add(
         &mut self,
         plane: PlaneId,
@@ -179,30 +200,33 @@ impl OpenPages {
         (unit, own): (PageUnit, Option<Payload>),
         plan: &mut Plan,
     ) -> Option<usize> {
-        let first = self.geometry.page_of_unit(command.target);
+        let (target, units) = (command.target, self.geometry.units_per_page);
         let open = &mut self.planes[plane.index()].open;
-        if command.target == first {
+        let nth = open.iter().position(|page| page.holds(target, units)).unwrap_or(open.len());
+        if nth == open.len() {
             let mut page = self.unused.pop().unwrap_or_default();
-            (page.first, page.sequence, page.mark) = (first, command.sequence, command.mark);
+            (page.first, page.sequence, page.mark) = (target, command.sequence, command.mark);
             open.push(page);
         }
-        let nth = open.iter().position(|page| page.first == first)?;
         let page = &mut open[nth];
-        debug_assert_eq!(page.units.len(), usize::from(command.target.page - first.page), "units come in order");
+        debug_assert_eq!(page.units.len(), usize::from(target.page % units), "units come in order");
         if unit.source == UnitSource::Host {
-            self.last = Some(first);
+            self.last = Some(page.first);
             if !page.has_hosts() {
-                plan.gathers = Some(first);
+                plan.gathers = Some(page.first);
             }
         }
         page.waits |= command.waits_for_programs();
-        page.contents.extend(own.map(|content| (page.units.len() as u16, content)));
+        if let Some(content) = own {
+            page.contents.push((page.units.len() as u16, content));
+        }
         page.units.push(unit);
-        (page.units.len() == usize::from(self.geometry.units_per_page)).then(|| self.program(plane, nth, plan))
+        (page.units.len() == usize::from(units)).then(|| self.program(plane, nth, plan))
     }
 
     /// Appends the program of an open page, with padding where units are missing, and the erases that waited for it.
     /// Returns the place of the program in the plan.
+    #[inline(never)]
     fn program(&mut self, plane: PlaneId, nth: usize, plan: &mut Plan) -> usize {
         let state = &mut self.planes[plane.index()];
         let mut page = state.open.swap_remove(nth);

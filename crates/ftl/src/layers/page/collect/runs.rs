@@ -81,16 +81,18 @@ impl PageFtl {
         let run = PageRun { victim: job.victim, from: next.from.into(), target, most, ahead: MOVES_AHEAD };
         let copies = Copies { sequence, mark: self.config.hot_cold.mark(stream) };
         let mut other = None;
-        let first = plan.commands.len();
         let (moved, behind) = match start.asks_from {
             Some(from) => {
                 let asked = PageToPlace { lpn: Lpn(0), plane, now: 0, copied_from: Some(from) };
-                self.move_as_named(&run, copies, (stream, asked, &mut other), plan)
+                let first = plan.commands.len();
+                let moved = self.move_as_named(&run, copies, (stream, asked, &mut other), plan);
+                self.gather(plane, first, plan);
+                moved
             }
+            None if self.gathering.is_some() => self.move_units(plane, &run, copies, plan),
             None => self.move_together(&run, copies, plan),
         };
         debug_assert!(moved > 0, "the first page of a run is valid");
-        self.gather(plane, first, plan);
         self.end_run(plane, job, (stream, target, moved), plan);
         (job.next, job.copied) = (behind as u16, job.copied + moved);
         Ok(other.transpose()?.map(WriteStream::placed))
@@ -101,6 +103,22 @@ impl PageFtl {
     fn move_together(&mut self, run: &PageRun, copies: Copies, plan: &mut Plan) -> (u32, u32) {
         let moved = |source, target, lpn| plan.push(copies.of(source, target, lpn));
         self.maps.move_run(run, &self.pool, |_| true, moved)
+    }
+
+    /// As `move_together`, of mapping units: each goes into its page at once, as `gather` would put it there.
+    #[inline(never)]
+    fn move_units(&mut self, plane: PlaneId, run: &PageRun, copies: Copies, plan: &mut Plan) -> (u32, u32) {
+        let PageFtl { maps, pool, gathering: Some(gathering), .. } = self else { return (0, run.from) };
+        let (completes, mut programmed) = (plan.completes_at_end(), None);
+        let moved = |source, target, lpn| {
+            programmed = gathering.add_copy(plane, &copies.of(source, target, lpn), plan).or(programmed);
+        };
+        let (moved, behind) = maps.move_run(run, pool, |_| true, moved);
+        // An access that ends with the last command waits for that unit's program.
+        if completes && moved == 1 {
+            plan.complete_at_or_here(programmed);
+        }
+        (moved, behind)
     }
 
     /// Moves pages up to the first for which the policy names another stream than the first of the run has, and puts what
