@@ -1,7 +1,7 @@
 //! What runs together on a die as one multi-plane command, and what that uses.
 
 use pumice_nand::{NandArray, fits_multi_plane};
-use pumice_types::{FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
+use pumice_types::{BlockId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time, UnitSource};
 
 use super::Scheduler;
 use super::die::{Die, Lane, READS, WORK};
@@ -144,13 +144,29 @@ impl Scheduler {
         let waits_for_read = |erase: &FlashCommand| {
             erase.op == FlashOp::Erase && reads.commands.iter().any(|read| read.target.block == erase.target.block)
         };
+        // Nor does an erase overtake a program in another plane that takes units out of its block.
+        let is_taken_from = |erase: &FlashCommand, place: usize| {
+            let takes = |program: &FlashCommand| self.takes_units_from(program, erase.target.block);
+            self.geometry.units_per_page > 1
+                && erase.op == FlashOp::Erase
+                && work.commands.iter().take(place).any(takes)
+        };
         queues.find(plane, |place| {
             let command = &work.commands[place];
             fits_multi_plane(&self.geometry, [first, command], self.timing.copyback)
                 && !waits_for_read(command)
+                && !is_taken_from(command, place)
                 && !self.moves.are_awaited(command)
                 && !self.may_not_join(command)
         })
+    }
+
+    /// Whether a command programs mapping units that are moved out of a block.
+    fn takes_units_from(&self, program: &FlashCommand, block: BlockId) -> bool {
+        let array = &self.chips.checked.array;
+        let source = |nth| array.staged_unit(program, usize::from(nth)).map(|unit| unit.source);
+        let is_from = |nth| matches!(source(nth), Some(UnitSource::Copied(from)) if from.block == block);
+        program.op == FlashOp::Program && (0..self.geometry.units_per_page).any(is_from)
     }
 }
 

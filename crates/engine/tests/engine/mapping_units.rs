@@ -107,8 +107,6 @@ fn t458_what_does_not_go_together_with_units_is_refused_in_one_line() {
     let stripes =
         [("ftl.erase_group", "die"), ("geometry.planes_per_die", "2"), ("geometry.bad_blocks_per_plane", "0")];
     assert_eq!(accepts(&[UNITS, &stripes].concat()), Ok(()));
-    let queue = [&stripes[..], &[("timing.multi_plane", "queue")]].concat();
-    assert!(refused(&queue).contains("\"erases\" beside mapping units, found \"queue\""));
     let long = [&stripes[..], &[("geometry.pages_per_block", "16368")]].concat();
     assert!(refused(&long).contains("stripes of 130944 mapping units"));
     let journal = [("ftl.recovery", "checkpoint"), ("ftl.gc_mode", "background"), ("ftl.hot_cold", "mixed")];
@@ -125,10 +123,7 @@ proptest! {
     fn t459_a_device_of_units_loses_nothing_under_any_host(settings in unit_settings(), host in host_settings()) {
         let sets = [&settings[..], &host].concat();
         let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
-        let mut spec = match Config::resolve(&source) {
-            Err(error) if error.to_string().contains("beside mapping units, found \"queue\"") => return Ok(()),
-            resolved => resolved.expect("a valid spec"),
-        };
+        let mut spec = Config::resolve(&source).expect("a valid spec");
         let planes_may_read = spec.host.read_priority && spec.chip.timing.multi_plane == MultiPlane::Off;
         let ways = [PlaneReads::Die, PlaneReads::Plane, PlaneReads::Batch].map(|reads| (true, reads));
         for (timed, plane_reads) in ways.into_iter().chain([(false, PlaneReads::Die)]) {

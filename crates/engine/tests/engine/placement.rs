@@ -93,8 +93,7 @@ fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
             &[("ftl.map_unit_bytes", "4096"), ("ftl.handles", "2"), ("workload.flush_every", "40")],
         ] {
             for group in ["plane", "die"] {
-                let has_units = placed.iter().any(|(key, _)| *key == "ftl.map_unit_bytes");
-                for together in ["off", if has_units { "neighbours" } else { "queue" }] {
+                for together in ["off", "queue"] {
                     let more = [("ftl.gc_mode", mode), ("ftl.erase_group", group), ("timing.multi_plane", together)];
                     let planes = [("geometry.planes_per_die", "2"), ("geometry.blocks_per_plane", "40")];
                     check_counts(&ran(&[&more[..], &planes, placed].concat()));

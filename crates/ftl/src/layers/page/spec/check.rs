@@ -1,7 +1,7 @@
 //! What stands in the way of a page-level FTL.
 
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{Choice, MultiPlane, SpecError, refuse};
+use pumice_types::{Choice, SpecError, refuse};
 
 use super::map_units;
 use super::page_spec::{
@@ -171,10 +171,6 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError>
         return Ok(());
     }
     let bad_blocks = chip.geometry.bad_blocks_per_plane;
-    // A program tells of the units that it moves only where they go, so nobody could keep an erase of another plane
-    // from overtaking it.
-    let has_units = chip.units.per_page > 1;
-    let overtakes = has_units && chip.timing.multi_plane == MultiPlane::Queue;
     needs(
         format_args!("ftl.erase_group = \"{group}\""),
         [
@@ -183,11 +179,6 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError>
             (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
             (chip.timing.copyback, "timing.copyback = false", "true".into()),
             (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
-            (
-                overtakes,
-                "timing.multi_plane = \"off\" | \"neighbours\" | \"erases\" beside mapping units",
-                quoted(MultiPlane::Queue),
-            ),
             (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
         ],
     )?;
@@ -195,7 +186,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError>
     if pages > u32::from(u16::MAX) {
         return Err(refuse!(
             "ftl.erase_group = \"{group}\" makes stripes of {pages} {}; allowed: at most {}",
-            if has_units { "mapping units" } else { "pages" },
+            if chip.units.per_page > 1 { "mapping units" } else { "pages" },
             u16::MAX
         ));
     }
