@@ -52,9 +52,9 @@ const FURTHER: [&[(&str, &str)]; 14] = [
     &[("ftl.wear_leveling", "dynamic"), ("ftl.gc_mode", "preemptible"), ("workload.trim_fraction", "0.2")],
     &[SUMMARY, ROOM[0], ROOM[1], ("ftl.gc_mode", "background"), ("workload.trim_fraction", "0.2")],
     &[SUMMARY, STREAMS, ("ftl.handles", "3"), ROOM[0], ROOM[1], ("ftl.wear_leveling", "dynamic")],
-    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.gc_mode", "background")],
-    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.hot_cold", "mixed"), ("workload.trim_fraction", "0.2")],
-    &[LOG[0], LOG[1], LOG[2], LOG[3], ROOM[0], ("ftl.gc_mode", "preemptible"), ("ftl.allocation", "static")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], LOG[4], LOG[5], ("ftl.gc_mode", "background")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], LOG[4], LOG[5], ("ftl.hot_cold", "mixed"), ("workload.trim_fraction", "0.2")],
+    &[LOG[0], LOG[1], LOG[2], LOG[3], LOG[4], LOG[5], ("ftl.gc_mode", "preemptible"), ("ftl.allocation", "static")],
     &[CACHED[0], CACHED[1], ROOM[0], ROOM[1], ("ftl.gc_mode", "background"), ("workload.trim_fraction", "0.2")],
     &[SUMMARY, CACHED[0], CACHED[1], ROOM[0], ROOM[1]],
 ];
@@ -71,8 +71,10 @@ const TRIMS_APART: [(&str, &str); 6] = [
 
 const SUMMARY: (&str, &str) = ("ftl.recovery", "summary");
 
-/// Small pages, so that the map takes several.
-const LOG: [(&str, &str); 4] = [
+/// Small pages, so that the map takes several, and blocks for a log of journals before each erase.
+const LOG: [(&str, &str); 6] = [
+    ("geometry.blocks_per_plane", "32"),
+    ("ftl.over_provisioning", "0.65"),
     ("ftl.recovery", "checkpoint"),
     ("ftl.checkpoint_interval", "0.3"),
     ("geometry.page_bytes", "2048"),

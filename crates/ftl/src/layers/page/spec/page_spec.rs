@@ -193,7 +193,7 @@ fn blank_after_cuts(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 
 /// The map and its journal in flash, on a device of the spec's size.
 pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
-    let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
+    let geometry = spec.chip.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
     let user_pages = spec.pages_for_host(&geometry);
     Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
 }
