@@ -44,7 +44,6 @@ SMALLER = {
     "ledger.py check'": "ledger.py check' --cuts 50 --checks 5",
     "workload.requests=1000000": "workload.requests=100000",
     "workload.requests=400000": "workload.requests=40000",
-    "workload.requests=200000": "workload.requests=20000",
     "partial_erase.max_splits=3": "partial_erase.max_splits=3 --set run.max_requests=20000",
     "--vary ftl.merge=block-erase,m-merge --repeat 3": "--vary ftl.merge=block-erase,m-merge --repeat 2",
 }
