@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use strsim::damerau_levenshtein;
+
 /// What kind of mistake an error names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceErrorKind {
@@ -22,6 +24,9 @@ pub struct TraceError {
     kind: TraceErrorKind,
     line: String,
 }
+
+/// Longest name that is compared with the known ones. Comparing costs time with its square.
+const NAME_CHARS: usize = 100;
 
 /// Longest piece of offending text that an error repeats, in characters.
 const EXCERPT_CHARS: usize = 80;
@@ -80,6 +85,14 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let shown: String = text.chars().take(EXCERPT_CHARS).flat_map(char::escape_debug).collect();
     let cut = text.chars().count() > EXCERPT_CHARS || head.len() < bytes.len();
     format!("\"{shown}{}\"", if cut { "…" } else { "" })
+}
+
+/// The known name that is meant by one that is none: at most a third of its letters differ. Capitals do not count.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.chars().take(NAME_CHARS).collect::<String>().to_lowercase();
+    let away = |known: &str| damerau_levenshtein(&lower, &known.to_lowercase());
+    let (away, known) = known.map(|known| (away(known), known)).min()?;
+    (away * 3 <= lower.chars().count()).then_some(known)
 }
 
 #[cfg(test)]

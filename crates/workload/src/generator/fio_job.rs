@@ -1,9 +1,7 @@
 //! Jobs in the words of fio, as far as they describe requests.
 
-use strsim::damerau_levenshtein;
-
 use crate::arrival::ArrivalKind;
-use crate::error::{TraceError, excerpt};
+use crate::error::{TraceError, excerpt, nearest};
 use crate::generator::patterns::{AccessPattern, PermutationAccess, SequentialAccess, UniformAccess, ZipfAccess};
 use crate::generator::sizes::RequestSizes;
 use crate::zone_job::ZoneJob;
@@ -286,11 +284,10 @@ impl Found {
 /// The error for a key that is not understood: the key that is meant, or all there are.
 fn unknown(key: &str) -> TraceError {
     let names = KEYS.split([',', ' ', '(', ')']).filter(|name| !name.is_empty()).chain(WITHOUT_MEANING);
-    let nearest = names.map(|name| (damerau_levenshtein(name, key), name)).min();
-    let hint = match (key, nearest) {
+    let hint = match (key, nearest(key, names)) {
         ("runtime" | "time_based" | "ramp_time" | "loops", _) => "; a run ends by number_ios".into(),
-        (_, Some((away, name))) if away * 3 <= key.chars().count() => format!("; nearest: {name}"),
-        _ => String::new(),
+        (_, Some(name)) => format!("; nearest: {name}"),
+        (_, None) => String::new(),
     };
     TraceError::option(format!(
         "key {} of an fio job found{hint}; allowed are {KEYS}; passed over are {}",

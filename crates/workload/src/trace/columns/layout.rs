@@ -2,10 +2,10 @@
 
 use pumice_types::Choice;
 
-use crate::error::excerpt;
+use crate::error::{excerpt, nearest};
 use crate::trace::columns::Role;
 use crate::trace::columns::header::{Delimiter, Header};
-use crate::trace::columns::request::{ColumnRef, ColumnRequest, nearest};
+use crate::trace::columns::request::{ColumnRef, ColumnRequest};
 use crate::trace::columns::units::{NameMeaning, OperationWords, TimeUnit, grain_name};
 
 /// Which column of a file is what.

@@ -4,9 +4,8 @@ use std::fmt;
 
 use pumice_types::key::{Field, Value, ValueKind};
 use pumice_types::{Choice, SpecError};
-use strsim::damerau_levenshtein;
 
-use crate::error::excerpt;
+use crate::error::{excerpt, nearest};
 use crate::trace::columns::Role;
 use crate::trace::columns::units::{OperationWords, TimeUnit, grain, meaning};
 
@@ -45,9 +44,6 @@ pub struct ColumnRequest {
 
 /// Largest number of a column.
 pub(in crate::trace) const COLUMN_MAX: usize = 255;
-
-/// Longest name that is compared with the known ones.
-const NAME_CHARS: usize = 100;
 
 /// One item of the list: role, column, and the unit behind the colon.
 struct Item<'a> {
@@ -108,14 +104,6 @@ fn corrected(text: &str) -> Option<String> {
     };
     let list = text.split(',').map(item).collect::<Option<Vec<_>>>()?.join(",");
     (list != text && ColumnRequest::parse(&list).is_ok()).then_some(list)
-}
-
-/// The known name that is meant: at most a third of the letters differ.
-pub(in crate::trace) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.chars().take(NAME_CHARS).collect::<String>().to_lowercase();
-    let away = |known: &str| damerau_levenshtein(&lower, &known.to_lowercase());
-    let meant = known.map(|known| (away(known), known)).filter(|(away, _)| away * 3 <= lower.chars().count());
-    meant.min_by_key(|&(away, _)| away).map(|(_, known)| known)
 }
 
 impl<'a> Item<'a> {
