@@ -6,7 +6,6 @@
 //! write at the same nanosecond after different waits; only one thread knows which of them came last, so such a run
 //! begins anew on one, and so does a run that fails, for its error.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -14,6 +13,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use pumice_config::{Config, HostMode, PartialPage, SpecError};
 use pumice_ftl::{Homes, Recovery};
 use pumice_types::{RequestKind, Time};
+use rustc_hash::FxHashMap;
 
 use crate::build::build;
 use crate::error::SimError;
@@ -235,7 +235,7 @@ impl Drop for Leaving<'_> {
 struct JoinedRequests {
     pieces: Receiver<Vec<RequestPiece>>,
     /// What is known of each, and from how many threads, by its number.
-    parts: HashMap<u64, (RequestPiece, u32)>,
+    parts: FxHashMap<u64, (RequestPiece, u32)>,
     metrics: Metrics,
     /// No two pieces of a write ended together after different waits.
     is_exact: bool,
@@ -243,7 +243,7 @@ struct JoinedRequests {
 
 impl JoinedRequests {
     fn new(pieces: Receiver<Vec<RequestPiece>>) -> JoinedRequests {
-        JoinedRequests { pieces, parts: HashMap::new(), metrics: Metrics::default(), is_exact: true }
+        JoinedRequests { pieces, parts: FxHashMap::default(), metrics: Metrics::default(), is_exact: true }
     }
 
     /// Takes in what has been handed over by now.

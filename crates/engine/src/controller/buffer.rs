@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 
 use pumice_config::FlushPolicy;
 use pumice_types::Lpn;
-
-use super::newest_entries::NewestEntries;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct BufferedPage {
@@ -70,7 +70,7 @@ pub struct WriteBuffer {
     /// Places whose entry was released.
     free: Vec<u32>,
     /// The entry that holds the newest data of each page.
-    newest: NewestEntries,
+    newest: FxHashMap<Lpn, u32>,
     /// Entries that are being programmed and no longer hold the newest data of their page, with that page.
     older: Vec<(Lpn, u32)>,
     /// Entries in the order of their last writes, with the number of that write.
@@ -91,7 +91,7 @@ impl WriteBuffer {
             policy,
             entries: Vec::with_capacity(beforehand),
             free: Vec::with_capacity(beforehand),
-            newest: NewestEntries::new(beforehand),
+            newest: FxHashMap::with_capacity_and_hasher(2 * beforehand, FxBuildHasher),
             older: Vec::new(),
             order: VecDeque::with_capacity(PLACES_AN_ENTRY * beforehand.max(ENTRIES_ORDERED) + 1),
             writes: 0,
@@ -110,7 +110,7 @@ impl WriteBuffer {
     /// Stores parts of a page of a stream and returns its entry. `None` if there is no room and the host must wait.
     pub fn write(&mut self, lpn: Lpn, mask: u64, stream: u8) -> Option<u32> {
         self.writes += 1;
-        let newest = self.newest.get(lpn);
+        let newest = self.newest.get(&lpn).copied();
         if let Some(at) = newest
             && let Some(entry) = self.entries[at as usize].as_mut().filter(|entry| !entry.flushing)
         {
@@ -126,11 +126,7 @@ impl WriteBuffer {
         let (mask, written) = (mask | base, self.writes);
         let (flushing, program, is_placed) = (false, 0, false);
         self.entries[at as usize] = Some(BufferedPage { lpn, mask, stream, flushing, written, program, is_placed });
-        if let Some(older) = newest {
-            self.newest.remove(lpn);
-            self.older.push((lpn, older));
-        }
-        self.newest.insert(lpn, at);
+        self.older.extend(self.newest.insert(lpn, at).map(|older| (lpn, older)));
         self.note_order(at);
         self.waiting_to_flush += 1;
         Some(at)
@@ -161,19 +157,19 @@ impl WriteBuffer {
 
     /// Whether the buffer holds all of these parts of a page.
     pub fn holds(&self, lpn: Lpn, mask: u64) -> bool {
-        let entry = self.newest.get(lpn).and_then(|at| self.entries[at as usize]);
+        let entry = self.newest.get(&lpn).and_then(|&at| self.entries[at as usize]);
         entry.is_some_and(|entry| entry.mask & mask == mask)
     }
 
     /// Whether any data of a page is here, however old.
     pub fn holds_any(&self, lpn: Lpn) -> bool {
-        self.newest.get(lpn).is_some() || self.older.iter().any(|&(page, _)| page == lpn)
+        self.newest.contains_key(&lpn) || self.older.iter().any(|&(page, _)| page == lpn)
     }
 
     /// Gives up a page. What is being programmed of it is no longer its newest data: no read finds it here, and no write
     /// adds to it.
     pub fn trim(&mut self, lpn: Lpn) {
-        let Some(at) = self.newest.remove(lpn) else { return };
+        let Some(at) = self.newest.remove(&lpn) else { return };
         if self.entries[at as usize].is_some_and(|entry| entry.flushing) {
             self.older.push((lpn, at));
         } else {
@@ -186,7 +182,7 @@ impl WriteBuffer {
     /// Whether a program of a page has begun and has no place yet.
     pub fn is_placing(&self, lpn: Lpn) -> bool {
         let is_placing = |at: u32| self.entries[at as usize].is_some_and(|entry| entry.flushing && !entry.is_placed);
-        self.newest.get(lpn).is_some_and(is_placing)
+        self.newest.get(&lpn).is_some_and(|&at| is_placing(at))
             || self.older.iter().any(|&(page, at)| page == lpn && is_placing(at))
     }
 
@@ -251,8 +247,10 @@ impl WriteBuffer {
     /// Frees an entry whose program is done, and adds the requests that waited for it last to `served`.
     pub fn release(&mut self, at: u32, served: &mut VecDeque<u32>) {
         let Some(entry) = self.entries[at as usize].take() else { return };
-        if self.newest.get(entry.lpn) == Some(at) {
-            self.newest.remove(entry.lpn);
+        if let Entry::Occupied(newest) = self.newest.entry(entry.lpn)
+            && *newest.get() == at
+        {
+            newest.remove();
         }
         self.older.retain(|&(_, older)| older != at);
         self.free.push(at);

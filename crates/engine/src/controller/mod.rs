@@ -10,7 +10,6 @@ mod access;
 pub(crate) mod buffer;
 mod copied;
 mod gathering;
-mod newest_entries;
 mod operations;
 mod stages;
 mod start;

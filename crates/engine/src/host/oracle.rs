@@ -149,8 +149,12 @@ impl Oracle {
 
     /// Adds what another thread has written, to pages of its own.
     pub fn absorb(&mut self, other: &Oracle) {
-        let written = other.versions.iter().enumerate().filter(|(_, version)| **version != 0);
-        written.for_each(|(place, version)| self.versions[place] = *version);
+        let blocks = self.pages_per_block as usize;
+        let blocks = self.versions.chunks_mut(blocks).zip(other.versions.chunks(blocks));
+        // No page has a version on both, and memory where the other has written nothing is left untouched.
+        blocks.filter(|(_, others)| is_written(others)).for_each(|(own, others)| {
+            own.iter_mut().zip(others).for_each(|(own, other)| *own |= *other);
+        });
     }
 
     /// Bytes of its columns.
@@ -267,9 +271,13 @@ impl Oracle {
 
     /// Distinct logical blocks that the host wrote to.
     pub fn logical_blocks_written(&self) -> u64 {
-        let blocks = self.versions.chunks(self.pages_per_block as usize);
-        blocks.filter(|block| block.iter().any(|&version| version > 0)).count() as u64
+        self.versions.chunks(self.pages_per_block as usize).filter(|block| is_written(block)).count() as u64
     }
+}
+
+/// Whether the host wrote to any of these pages, from their versions; without a branch for each.
+fn is_written(versions: &[u8]) -> bool {
+    versions.iter().fold(0, |any, version| any | version) != 0
 }
 
 #[cfg(test)]

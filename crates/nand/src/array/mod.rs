@@ -331,10 +331,10 @@ impl NandArray {
 
     /// AEP, VEP and the most worn page of this run.
     pub fn wear(&self) -> WearSummary {
-        let leaves = self.leaves_per_block;
-        let counts = self.leaf_erases.iter().enumerate();
+        let blocks = self.blocks.iter().zip(self.leaf_erases.chunks(self.leaves_per_block));
         WearSummary::over_leaves(
-            counts.map(|(i, &partial)| u64::from(self.blocks[i / leaves].erases) + u64::from(partial)),
+            blocks
+                .flat_map(|(block, leaves)| leaves.iter().map(|&partial| u64::from(block.erases) + u64::from(partial))),
         )
     }
 

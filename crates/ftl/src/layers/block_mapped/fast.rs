@@ -23,22 +23,19 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use pumice_types::{BlockId, PageAddress, ProgramOrder, SpecError};
+use pumice_types::{BlockId, PageAddress, ProgramOrder};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
 use super::log_block::fits_in_place;
 use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
-use super::striped::{PlaneFtl, Striped};
-use super::striped_room::Room;
+use super::striped::PlaneFtl;
+use super::striped_room::{PlaneLayer, Room};
 use crate::merge::plan::{InPlaceState, in_place_merge};
-use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
+use crate::plan::{FtlError, InitialBlock, MergeKind};
 use crate::recovery::KeptUnit;
-use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
-};
-use pumice_types::Geometry;
+use crate::seam::{LayerParts, LayerSpec};
 
 /// Log blocks that FAST needs: the sequential one and a random one.
 const FAST_LOG_BLOCKS_MIN: u32 = 2;
@@ -64,25 +61,6 @@ pub struct Fast {
 }
 
 impl Fast {
-    /// An empty plane with at most `log_blocks_max` log blocks, the sequential one included.
-    pub fn new(book: PlaneBook, order: ProgramOrder, log_blocks_max: u32) -> Fast {
-        Fast {
-            order,
-            d: vec![NO_BLOCK; book.logical_blocks() as usize],
-            sequential: None,
-            random: VecDeque::with_capacity(log_blocks_max as usize),
-            log_blocks_max,
-            m_merger: None,
-            book,
-        }
-    }
-
-    /// Merges by M-Merge where it is cheaper, if the spec says so.
-    fn merging_as(mut self, parts: &LayerParts) -> Fast {
-        self.m_merger = MMerger::of(parts, &self.book);
-        self
-    }
-
     /// Restores the D-block of a logical block, if M-Merge is the cheaper merge. Returns whether it did.
     fn m_merges(&mut self, logical: u32, room: Option<BlockId>, other: (u32, u32), step: &mut Step) -> bool {
         let weighed = Weighed { logical, d: self.d[logical as usize], room, other };
@@ -255,41 +233,22 @@ impl PlaneFtl for Fast {
     }
 }
 
-/// Single logical blocks, and at least the sequential log block and a random one.
-fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
-    Room { u_blocks_min: FAST_LOG_BLOCKS_MIN, ..Room::of_blocks(spec) }
-}
+impl PlaneLayer for Fast {
+    type OwnKeys = ();
 
-impl Layer for Fast {
-    type Keys = ();
-    type Running = Striped<Fast>;
-
-    const FACTS: Facts = Facts {
-        reads: &["over_provisioning", "u_blocks"],
-        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
-        map_places: &[MapPlace::Ram, MapPlace::Spare],
-        recoveries: &[Recovery::Off, Recovery::Scan],
-        copies_on_one_die: true,
-        reports: Reports::HYBRID_PAIRS,
-        ..Facts::PLAIN
-    };
-
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
-        room(spec).check()
+    fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+        Room { u_blocks_min: FAST_LOG_BLOCKS_MIN, ..Room::of_blocks(spec) }
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
-        Ok(room(spec).user_pages(geometry))
-    }
-
-    fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(Striped<Fast>, RecoveryCounts), FtlError> {
-        let (order, room) = (parts.spec.chip.geometry.program_order, room(&parts.spec));
-        room.recovered(parts, restart, |book| Fast::new(book, order, room.u_blocks()).merging_as(parts))
-    }
-
-    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<Fast>, FtlError> {
-        let (spec, room) = (&parts.spec, room(&parts.spec));
-        let order = spec.chip.geometry.program_order;
-        room.filled(parts, target, |book| Fast::new(book, order, room.u_blocks()).merging_as(parts))
+    fn empty(book: PlaneBook, u_blocks: u32, parts: &LayerParts, _: &()) -> Fast {
+        Fast {
+            order: parts.spec.chip.geometry.program_order,
+            d: vec![NO_BLOCK; book.logical_blocks() as usize],
+            sequential: None,
+            random: VecDeque::with_capacity(u_blocks as usize),
+            log_blocks_max: u_blocks,
+            m_merger: MMerger::of(parts, &book),
+            book,
+        }
     }
 }

@@ -13,23 +13,20 @@
 //! nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and of
 //! its program. Lost, and not needed: which U-block was written least recently.
 
-use pumice_types::{BlockId, PageAddress, ProgramOrder, SpecError};
+use pumice_types::{BlockId, PageAddress, ProgramOrder};
 use serde::{Deserialize, Serialize};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
 use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
-use super::striped::{PlaneFtl, Striped};
-use super::striped_room::Room;
+use super::striped::PlaneFtl;
+use super::striped_room::PlaneLayer;
 use crate::blocks::recency::Recency;
 use crate::merge::plan::{InPlaceState, in_place_merge};
-use crate::plan::{FillTarget, FtlError, InitialBlock, MergeKind};
+use crate::plan::{FtlError, InitialBlock, MergeKind};
 use crate::recovery::KeptUnit;
-use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
-};
-use pumice_types::Geometry;
+use crate::seam::LayerParts;
 
 /// Whether a page of a D-block can be programmed at its own offset.
 pub(in crate::layers) fn fits_in_place(book: &PlaneBook, d: BlockId, offset: u16, order: ProgramOrder) -> bool {
@@ -62,26 +59,6 @@ pub struct LogBlock {
 }
 
 impl LogBlock {
-    /// An empty plane with at most `u_blocks_max` U-blocks.
-    pub fn new(book: PlaneBook, order: ProgramOrder, u_blocks_max: u32) -> LogBlock {
-        let logical_blocks = book.logical_blocks() as usize;
-        LogBlock {
-            order,
-            pairs: vec![LogPair { d: NO_BLOCK, u: NO_BLOCK, u_in_place: true }; logical_blocks],
-            recency: Recency::new(logical_blocks),
-            u_blocks: 0,
-            u_blocks_max,
-            m_merger: None,
-            book,
-        }
-    }
-
-    /// Merges by M-Merge where it is cheaper, if the spec says so.
-    fn merging_as(mut self, parts: &LayerParts) -> LogBlock {
-        self.m_merger = MMerger::of(parts, &self.book);
-        self
-    }
-
     /// Ends with room in the U-block of a logical block.
     fn make_room(&mut self, logical: u32, step: &mut Step) -> Result<(), FtlError> {
         let u = self.pairs[logical as usize].u;
@@ -199,40 +176,19 @@ impl PlaneFtl for LogBlock {
     }
 }
 
-impl Layer for LogBlock {
-    type Keys = ();
-    type Running = Striped<LogBlock>;
+impl PlaneLayer for LogBlock {
+    type OwnKeys = ();
 
-    const FACTS: Facts = Facts {
-        reads: &["over_provisioning", "u_blocks"],
-        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
-        map_places: &[MapPlace::Ram, MapPlace::Spare],
-        recoveries: &[Recovery::Off, Recovery::Scan],
-        copies_on_one_die: true,
-        reports: Reports::HYBRID_PAIRS,
-        ..Facts::PLAIN
-    };
-
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
-        Room::of_blocks(spec).check()
-    }
-
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
-        Ok(Room::of_blocks(spec).user_pages(geometry))
-    }
-
-    fn recover(
-        parts: &LayerParts,
-        _: &(),
-        restart: &mut Restart,
-    ) -> Result<(Striped<LogBlock>, RecoveryCounts), FtlError> {
-        let (order, room) = (parts.spec.chip.geometry.program_order, Room::of_blocks(&parts.spec));
-        room.recovered(parts, restart, |book| LogBlock::new(book, order, room.u_blocks()).merging_as(parts))
-    }
-
-    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<LogBlock>, FtlError> {
-        let (spec, room) = (&parts.spec, Room::of_blocks(&parts.spec));
-        let order = spec.chip.geometry.program_order;
-        room.filled(parts, target, |book| LogBlock::new(book, order, room.u_blocks()).merging_as(parts))
+    fn empty(book: PlaneBook, u_blocks: u32, parts: &LayerParts, _: &()) -> LogBlock {
+        let logical_blocks = book.logical_blocks() as usize;
+        LogBlock {
+            order: parts.spec.chip.geometry.program_order,
+            pairs: vec![LogPair { d: NO_BLOCK, u: NO_BLOCK, u_in_place: true }; logical_blocks],
+            recency: Recency::new(logical_blocks),
+            u_blocks: 0,
+            u_blocks_max: u_blocks,
+            m_merger: MMerger::of(parts, &book),
+            book,
+        }
     }
 }

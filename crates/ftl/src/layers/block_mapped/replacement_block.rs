@@ -14,24 +14,21 @@
 //! says nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and
 //! of its program.
 
-use pumice_types::{BlockId, PageAddress, SpecError, refuse};
+use pumice_types::{BlockId, PageAddress, ProgramOrder, SpecError, refuse};
 use serde::{Deserialize, Serialize};
 
 use super::in_place;
 use super::in_place::InPlaceMerge;
 use super::m_merge::{MMerger, Weighed, m_merges};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
-use super::striped::{PlaneFtl, Striped};
-use super::striped_room::Room;
+use super::striped::PlaneFtl;
+use super::striped_room::{PlaneLayer, Room};
 use crate::blocks::victim_tree::VictimTree;
 use crate::merge::plan::{InPlaceState, in_place_merge};
-use crate::plan::{FillTarget, FtlError, InitialBlock};
+use crate::plan::{FtlError, InitialBlock};
 use crate::recovery;
 use crate::recovery::KeptUnit;
-use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
-};
-use pumice_types::{Geometry, ProgramOrder};
+use crate::seam::{LayerParts, LayerSpec};
 
 /// Blocks of one logical block.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -57,27 +54,6 @@ pub struct ReplacementBlock {
 }
 
 impl ReplacementBlock {
-    /// An empty plane with at most `u_blocks_max` U-blocks.
-    pub fn new(book: PlaneBook, u_blocks_max: u32) -> ReplacementBlock {
-        let logical_blocks = book.logical_blocks() as usize;
-        ReplacementBlock {
-            chains: vec![Chain { d: NO_BLOCK, last: NO_BLOCK, u_blocks: 0 }; logical_blocks],
-            next: vec![NO_BLOCK; book.blocks() as usize],
-            victims: VictimTree::new(logical_blocks),
-            u_blocks: 0,
-            u_blocks_max,
-            old: Vec::with_capacity(64),
-            m_merger: None,
-            book,
-        }
-    }
-
-    /// Merges by M-Merge where it is cheaper, if the spec says so.
-    fn merging_as(mut self, parts: &LayerParts) -> ReplacementBlock {
-        self.m_merger = MMerger::of(parts, &self.book);
-        self
-    }
-
     /// The first block of a chain in which an offset can be programmed.
     fn with_room(&self, logical: u32, offset: u16) -> Option<BlockId> {
         let mut block = self.chains[logical as usize].d;
@@ -203,51 +179,35 @@ impl PlaneFtl for ReplacementBlock {
     }
 }
 
-/// Single logical blocks. Nothing is merged into a further block: replacement blocks are programmed in place.
-fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
-    Room { merge_blocks: recovery::reserve(spec), ..Room::of_blocks(spec) }
-}
+impl PlaneLayer for ReplacementBlock {
+    type OwnKeys = ();
 
-impl Layer for ReplacementBlock {
-    type Keys = ();
-    type Running = Striped<ReplacementBlock>;
+    /// Nothing is merged into a further block: replacement blocks are programmed in place.
+    fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+        Room { merge_blocks: recovery::reserve(spec), ..Room::of_blocks(spec) }
+    }
 
-    const FACTS: Facts = Facts {
-        reads: &["over_provisioning", "u_blocks"],
-        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
-        map_places: &[MapPlace::Ram, MapPlace::Spare],
-        recoveries: &[Recovery::Off, Recovery::Scan],
-        copies_on_one_die: true,
-        reports: Reports::HYBRID_PAIRS,
-        ..Facts::PLAIN
-    };
-
-    fn check(spec: &LayerSpec, _: &()) -> Result<(), SpecError> {
-        if spec.chip.geometry.program_order != ProgramOrder::Any {
-            return Err(refuse!(
+    fn check_shape(spec: &LayerSpec) -> Result<(), SpecError> {
+        match spec.chip.geometry.program_order {
+            ProgramOrder::Any => Ok(()),
+            order @ ProgramOrder::InOrder => Err(refuse!(
                 "ftl.kind = \"replacement-block\" programs pages at their offsets and needs geometry.program_order = \"any\", \
-                 found \"{}\"",
-                spec.chip.geometry.program_order
-            ));
+                 found \"{order}\""
+            )),
         }
-        room(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, SpecError> {
-        Ok(room(spec).user_pages(geometry))
-    }
-
-    fn recover(
-        parts: &LayerParts,
-        _: &(),
-        restart: &mut Restart,
-    ) -> Result<(Striped<ReplacementBlock>, RecoveryCounts), FtlError> {
-        let room = room(&parts.spec);
-        room.recovered(parts, restart, |book| ReplacementBlock::new(book, room.u_blocks()).merging_as(parts))
-    }
-
-    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<ReplacementBlock>, FtlError> {
-        let room = room(&parts.spec);
-        room.filled(parts, target, |book| ReplacementBlock::new(book, room.u_blocks()).merging_as(parts))
+    fn empty(book: PlaneBook, u_blocks: u32, parts: &LayerParts, _: &()) -> ReplacementBlock {
+        let logical_blocks = book.logical_blocks() as usize;
+        ReplacementBlock {
+            chains: vec![Chain { d: NO_BLOCK, last: NO_BLOCK, u_blocks: 0 }; logical_blocks],
+            next: vec![NO_BLOCK; book.blocks() as usize],
+            victims: VictimTree::new(logical_blocks),
+            u_blocks: 0,
+            u_blocks_max: u_blocks,
+            old: Vec::with_capacity(64),
+            m_merger: MMerger::of(parts, &book),
+            book,
+        }
     }
 }

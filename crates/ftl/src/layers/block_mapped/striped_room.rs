@@ -1,13 +1,88 @@
-//! The blocks of a plane under the layers with a limited number of U-blocks: how many are D-blocks, U-blocks,
-//! and blocks to merge into.
+//! How specs ask for the layers with a limited number of U-blocks: how many blocks of a plane are D-blocks, U-blocks,
+//! and blocks to merge into, and what all of these layers make of a spec alike.
 
+use pumice_types::key::Keys;
 use pumice_types::{Geometry, SpecError, refuse};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::plane_book::PlaneBook;
 use super::striped::{PlaneFtl, Striped, StripedConfig};
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery;
-use crate::seam::{LayerParts, LayerSpec, RecoveryCounts, Restart, typed_share};
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, typed_share,
+};
+
+/// What layers with D-blocks and a limited number of U-blocks have in common.
+pub const HYBRID: Facts = Facts {
+    reads: &["over_provisioning", "u_blocks"],
+    merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
+    map_places: &[MapPlace::Ram, MapPlace::Spare],
+    recoveries: &[Recovery::Off, Recovery::Scan],
+    copies_on_one_die: true,
+    reports: Reports::HYBRID_PAIRS,
+    ..Facts::PLAIN
+};
+
+/// A layer that works plane by plane, as a spec asks for it.
+pub trait PlaneLayer: PlaneFtl + Clone + Serialize + DeserializeOwned {
+    /// Keys of this layer alone.
+    type OwnKeys: Keys;
+
+    /// What is fixed of it.
+    const FIXED: Facts = HYBRID;
+
+    /// How it divides the blocks of a plane.
+    fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+        Room::of_blocks(spec)
+    }
+
+    /// Refuses a spec that the layer cannot serve, however much room it has.
+    ///
+    /// # Errors
+    /// The impossibility.
+    fn check_shape(_spec: &LayerSpec) -> Result<(), SpecError> {
+        Ok(())
+    }
+
+    /// An empty plane with at most `u_blocks` U-blocks.
+    fn empty(book: PlaneBook, u_blocks: u32, parts: &LayerParts, keys: &Self::OwnKeys) -> Self;
+}
+
+impl<F: PlaneLayer> Layer for F {
+    type Keys = F::OwnKeys;
+    type Running = Striped<F>;
+
+    const FACTS: Facts = F::FIXED;
+
+    fn check(spec: &LayerSpec, _: &F::OwnKeys) -> Result<(), SpecError> {
+        F::check_shape(spec)?;
+        F::room(spec).check()
+    }
+
+    fn capacity(spec: &LayerSpec, _: &F::OwnKeys, geometry: &Geometry) -> Result<u32, SpecError> {
+        Ok(F::room(spec).user_pages(geometry))
+    }
+
+    fn recover(
+        parts: &LayerParts,
+        keys: &F::OwnKeys,
+        restart: &mut Restart,
+    ) -> Result<(Striped<F>, RecoveryCounts), FtlError> {
+        let room = F::room(&parts.spec);
+        let plane = |book| F::empty(book, room.u_blocks(), parts, keys);
+        Striped::recover(&room.config(parts), parts.bad_blocks, restart, plane)
+    }
+
+    fn build(parts: &LayerParts, keys: &F::OwnKeys, target: &mut dyn FillTarget) -> Result<Striped<F>, FtlError> {
+        let room = F::room(&parts.spec);
+        let plane = |book| F::empty(book, room.u_blocks(), parts, keys);
+        let mut ftl = Striped::new(&room.config(parts), parts.bad_blocks, plane);
+        ftl.fill(parts.spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
+        Ok(ftl)
+    }
+}
 
 /// How a layer divides the blocks of each plane.
 #[derive(Clone, Copy, Debug)]
@@ -53,37 +128,9 @@ impl<'a> Room<'a> {
         geometry.planes() * self.d_blocks_per_plane() * u32::from(geometry.pages_per_block)
     }
 
-    /// A device of such planes, filled; `plane` makes the layer of one plane.
-    ///
-    /// # Errors
-    /// A fill that does not fit, which [`Room::check`] rules out.
-    pub fn filled<F: PlaneFtl>(
-        &self,
-        parts: &LayerParts,
-        target: &mut dyn FillTarget,
-        plane: impl FnMut(PlaneBook) -> F,
-    ) -> Result<Striped<F>, FtlError> {
-        let mut ftl = Striped::new(&self.config(parts), parts.bad_blocks, plane);
-        ftl.fill(parts.spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
-        Ok(ftl)
-    }
-
     fn config(&self, parts: &LayerParts) -> StripedConfig {
         let units_per_plane = self.units_per_plane();
         StripedConfig { geometry: parts.geometry, unit_blocks: self.unit_blocks, units_per_plane }
-    }
-
-    /// A device of such planes that has lost its power.
-    ///
-    /// # Errors
-    /// No room to work in.
-    pub fn recovered<F: PlaneFtl>(
-        &self,
-        parts: &LayerParts,
-        restart: &mut Restart,
-        plane: impl FnMut(PlaneBook) -> F,
-    ) -> Result<(Striped<F>, RecoveryCounts), FtlError> {
-        Striped::recover(&self.config(parts), parts.bad_blocks, restart, plane)
     }
 
     /// Refuses a device without room for U-blocks.

@@ -1,19 +1,15 @@
 //! The superblock FTL of 2006 as a spec asks for it.
 
 use pumice_types::key::{ANY, When};
-use pumice_types::{Geometry, SpecError, keys, refuse};
+use pumice_types::{SpecError, keys, refuse};
 
 use super::spare::{BLOCKS_MAX, IMAGE_BYTES, PT_PAGES, PTS, WRITE_NUMBER_BYTES};
 use super::{SpareTables, Superblock2006, SuperblockConfig};
 use crate::layers::block_mapped::plane_book::PlaneBook;
-use crate::layers::block_mapped::striped::Striped;
-use crate::layers::block_mapped::striped_room::Room;
+use crate::layers::block_mapped::striped_room::{HYBRID, PlaneLayer, Room};
 use crate::merge::plan::ValidBlocks;
-use crate::plan::{FillTarget, FtlError};
 use crate::recovery;
-use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Recovery, RecoveryCounts, Reports, Restart,
-};
+use crate::seam::{Facts, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports};
 
 /// Pages of a block that the tables in spare areas can name.
 const PAGES_MAX: u16 = PT_PAGES * PTS as u16;
@@ -41,26 +37,21 @@ fn physical(spec: &LayerSpec) -> u32 {
     spec.superblock.physical.unwrap_or(without)
 }
 
-/// Superblocks of a plane, and blocks to merge into.
-fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
-    Room { unit_blocks: spec.superblock.logical, ..Room::of_blocks(spec) }
-}
+impl PlaneLayer for Superblock2006 {
+    type OwnKeys = Superblock2006Keys;
 
-impl Layer for Superblock2006 {
-    type Keys = Superblock2006Keys;
-    type Running = Striped<Superblock2006>;
-
-    const FACTS: Facts = Facts {
+    const FIXED: Facts = Facts {
         reads: &["over_provisioning", "map_cache_entries", "u_blocks", "superblock.logical", "superblock.physical"],
         merges: &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted],
-        map_places: &[MapPlace::Ram, MapPlace::Spare],
-        recoveries: &[Recovery::Off, Recovery::Scan],
-        copies_on_one_die: true,
         reports: Reports { pair_triggers: false, superblock_triggers: true, ..Reports::HYBRID_PAIRS },
-        ..Facts::PLAIN
+        ..HYBRID
     };
 
-    fn check(spec: &LayerSpec, _: &Superblock2006Keys) -> Result<(), SpecError> {
+    fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+        Room { unit_blocks: spec.superblock.logical, ..Room::of_blocks(spec) }
+    }
+
+    fn check_shape(spec: &LayerSpec) -> Result<(), SpecError> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));
         if physical <= logical {
             return Err(refuse!(
@@ -68,49 +59,25 @@ impl Layer for Superblock2006 {
                  raise ftl.superblock.physical, or with ftl.map_place = \"spare\" lower ftl.superblock.logical"
             ));
         }
-        if spec.shared.map_place == MapPlace::Spare {
-            check_tables(spec, physical)?;
+        match spec.shared.map_place {
+            MapPlace::Spare => check_tables(spec, physical),
+            MapPlace::Ram | MapPlace::Cached => Ok(()),
         }
-        room(spec).check()
     }
 
-    fn capacity(spec: &LayerSpec, _: &Superblock2006Keys, geometry: &Geometry) -> Result<u32, SpecError> {
-        Ok(room(spec).user_pages(geometry))
-    }
-
-    fn recover(
-        parts: &LayerParts,
-        keys: &Superblock2006Keys,
-        restart: &mut Restart,
-    ) -> Result<(Striped<Superblock2006>, RecoveryCounts), FtlError> {
-        room(&parts.spec).recovered(parts, restart, |book| plane(parts, keys, book))
-    }
-
-    fn build(
-        parts: &LayerParts,
-        keys: &Superblock2006Keys,
-        target: &mut dyn FillTarget,
-    ) -> Result<Striped<Superblock2006>, FtlError> {
-        room(&parts.spec).filled(parts, target, |book| plane(parts, keys, book))
-    }
-}
-
-/// The layer of one plane.
-fn plane(parts: &LayerParts, keys: &Superblock2006Keys, book: PlaneBook) -> Superblock2006 {
-    let ftl = Superblock2006::new(book, config(&parts.spec, keys));
-    ftl.merging_as(parts.tree, &parts.merge_policy(), recovery::reserve(&parts.spec))
-}
-
-/// Settings of the layer in each plane.
-fn config(spec: &LayerSpec, keys: &Superblock2006Keys) -> SuperblockConfig {
-    let tables =
-        SpareTables { cache_entries: spec.shared.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false };
-    SuperblockConfig {
-        logical: spec.superblock.logical,
-        physical: physical(spec),
-        u_blocks: room(spec).u_blocks(),
-        tables: (spec.shared.map_place == MapPlace::Spare).then_some(tables),
-        valid_blocks: keys.valid_blocks,
+    fn empty(book: PlaneBook, u_blocks: u32, parts: &LayerParts, keys: &Superblock2006Keys) -> Superblock2006 {
+        let spec = &parts.spec;
+        let tables =
+            SpareTables { cache_entries: spec.shared.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false };
+        let config = SuperblockConfig {
+            logical: spec.superblock.logical,
+            physical: physical(spec),
+            u_blocks,
+            tables: (spec.shared.map_place == MapPlace::Spare).then_some(tables),
+            valid_blocks: keys.valid_blocks,
+        };
+        let ftl = Superblock2006::new(book, config);
+        ftl.merging_as(parts.tree, &parts.merge_policy(), recovery::reserve(spec))
     }
 }
 
