@@ -30,205 +30,55 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// Every preset, kind by kind.
-pub const PRESETS: &[Preset] = &[
-    Preset {
-        name: "enterprise-tlc-4t",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2021),
-        text: include_str!("../../../presets/enterprise-tlc-4t.toml"),
-    },
-    Preset {
-        name: "client-tlc-240g",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/client-tlc-240g.toml"),
-    },
-    Preset {
-        name: "client-qlc-1t",
-        kind: PresetKind::Drive,
-        cells: Some("QLC"),
-        year: Some(2021),
-        text: include_str!("../../../presets/client-qlc-1t.toml"),
-    },
-    Preset {
-        name: "zn540-like",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2020),
-        text: include_str!("../../../presets/zn540-like.toml"),
-    },
-    Preset {
-        name: "zn540",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2020),
-        text: include_str!("../../../presets/zn540.toml"),
-    },
-    Preset {
-        name: "pe8110",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2022),
-        text: include_str!("../../../presets/pe8110.toml"),
-    },
-    Preset {
-        name: "pm9a3",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2021),
-        text: include_str!("../../../presets/pm9a3.toml"),
-    },
-    Preset {
-        name: "cm7-r",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2022),
-        text: include_str!("../../../presets/cm7-r.toml"),
-    },
-    Preset {
-        name: "micron-7450-max",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2022),
-        text: include_str!("../../../presets/micron-7450-max.toml"),
-    },
-    Preset {
-        name: "fdp-samsung-7t",
-        kind: PresetKind::Drive,
-        cells: Some("TLC"),
-        year: Some(2023),
-        text: include_str!("../../../presets/fdp-samsung-7t.toml"),
-    },
-    Preset {
-        name: "fdp-fadu-4t",
-        kind: PresetKind::Drive,
-        cells: None,
-        year: None,
-        text: include_str!("../../../presets/fdp-fadu-4t.toml"),
-    },
-    Preset {
-        name: "nand/tlc-96",
-        kind: PresetKind::Part,
-        cells: Some("TLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/nand/tlc-96.toml"),
-    },
-    Preset {
-        name: "nand/tlc-176",
-        kind: PresetKind::Part,
-        cells: Some("TLC"),
-        year: Some(2021),
-        text: include_str!("../../../presets/nand/tlc-176.toml"),
-    },
-    Preset {
-        name: "nand/qlc-144",
-        kind: PresetKind::Part,
-        cells: Some("QLC"),
-        year: Some(2021),
-        text: include_str!("../../../presets/nand/qlc-144.toml"),
-    },
-    Preset {
-        name: "pen-1tb",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-1tb.toml"),
-    },
-    Preset {
-        name: "pen-1tb-m-merge",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-1tb-m-merge.toml"),
-    },
-    Preset {
-        name: "pen-superblock-4-5",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-superblock-4-5.toml"),
-    },
-    Preset {
-        name: "pen-superblock-4-5-m-merge",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-superblock-4-5-m-merge.toml"),
-    },
-    Preset {
-        name: "pen-superblock-4-8",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-superblock-4-8.toml"),
-    },
-    Preset {
-        name: "pen-superblock-4-8-m-merge",
-        kind: PresetKind::Paper,
-        cells: Some("MLC"),
-        year: Some(2018),
-        text: include_str!("../../../presets/pen-superblock-4-8-m-merge.toml"),
-    },
-    Preset {
-        name: "lfws-256gb",
-        kind: PresetKind::Paper,
-        cells: Some("SLC"),
-        year: Some(2024),
-        text: include_str!("../../../presets/lfws-256gb.toml"),
-    },
-    Preset {
-        name: "sfws-256gb",
-        kind: PresetKind::Paper,
-        cells: Some("SLC"),
-        year: Some(2024),
-        text: include_str!("../../../presets/sfws-256gb.toml"),
-    },
-    Preset {
-        name: "superblock-2006-2g",
-        kind: PresetKind::Paper,
-        cells: Some("SLC"),
-        year: Some(2006),
-        text: include_str!("../../../presets/superblock-2006-2g.toml"),
-    },
-    Preset {
-        name: "superblock-2006-4g",
-        kind: PresetKind::Paper,
-        cells: Some("SLC"),
-        year: Some(2006),
-        text: include_str!("../../../presets/superblock-2006-4g.toml"),
-    },
-    Preset {
-        name: "aero-1tb",
-        kind: PresetKind::Paper,
-        cells: Some("TLC"),
-        year: Some(2024),
-        text: include_str!("../../../presets/aero-1tb.toml"),
-    },
-    Preset {
-        name: "bench-64g",
-        kind: PresetKind::Test,
-        cells: None,
-        year: None,
-        text: include_str!("../../../presets/bench-64g.toml"),
-    },
-    Preset {
-        name: "small",
-        kind: PresetKind::Test,
-        cells: None,
-        year: None,
-        text: include_str!("../../../presets/small.toml"),
-    },
-    Preset {
-        name: "tiny",
-        kind: PresetKind::Test,
-        cells: None,
-        year: None,
-        text: include_str!("../../../presets/tiny.toml"),
-    },
-];
+/// Declares [`PRESETS`]: a line has the kind, the name, and of real flash the cells and the year.
+macro_rules! presets {
+    ($($kind:ident, $name:literal $(, $cells:ident, $year:literal)?;)+) => {
+        /// Every preset, kind by kind.
+        pub const PRESETS: &[Preset] = &[$(Preset {
+            kind: PresetKind::$kind,
+            $(cells: Some(stringify!($cells)), year: Some($year),)?
+            ..Preset::plain($name, include_str!(concat!("../../../presets/", $name, ".toml")))
+        }),+];
+    };
+}
+
+impl Preset {
+    /// A preset whose line says nothing of real flash.
+    const fn plain(name: &'static str, text: &'static str) -> Preset {
+        Preset { name, kind: PresetKind::Test, cells: None, year: None, text }
+    }
+}
+
+presets! {
+    Drive, "enterprise-tlc-4t", TLC, 2021;
+    Drive, "client-tlc-240g", TLC, 2018;
+    Drive, "client-qlc-1t", QLC, 2021;
+    Drive, "zn540-like", TLC, 2020;
+    Drive, "zn540", TLC, 2020;
+    Drive, "pe8110", TLC, 2022;
+    Drive, "pm9a3", TLC, 2021;
+    Drive, "cm7-r", TLC, 2022;
+    Drive, "micron-7450-max", TLC, 2022;
+    Drive, "fdp-samsung-7t", TLC, 2023;
+    Drive, "fdp-fadu-4t";
+    Part, "nand/tlc-96", TLC, 2018;
+    Part, "nand/tlc-176", TLC, 2021;
+    Part, "nand/qlc-144", QLC, 2021;
+    Paper, "pen-1tb", MLC, 2018;
+    Paper, "pen-1tb-m-merge", MLC, 2018;
+    Paper, "pen-superblock-4-5", MLC, 2018;
+    Paper, "pen-superblock-4-5-m-merge", MLC, 2018;
+    Paper, "pen-superblock-4-8", MLC, 2018;
+    Paper, "pen-superblock-4-8-m-merge", MLC, 2018;
+    Paper, "lfws-256gb", SLC, 2024;
+    Paper, "sfws-256gb", SLC, 2024;
+    Paper, "superblock-2006-2g", SLC, 2006;
+    Paper, "superblock-2006-4g", SLC, 2006;
+    Paper, "aero-1tb", TLC, 2024;
+    Test, "bench-64g";
+    Test, "small";
+    Test, "tiny";
+}
 
 /// Names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -2,7 +2,7 @@
 
 use pumice_types::key::{Key, ValueKind};
 
-use crate::{distance, near};
+use crate::{distance, near, synonyms};
 
 /// What to write instead of a key that is gone; `None` if the key never was one.
 pub fn key(path: &str) -> Option<&'static str> {
@@ -59,7 +59,7 @@ pub fn meant(key: &Key, value: &str) -> Option<String> {
     if key.path == "ftl.kind" && plain.starts_with("plugin:") {
         return Some("the file of a plug-in is given by --plugin FILE, in Python by plugins=[FILE]".into());
     }
-    other_name(key.path, &plain).map(|instead| format!("here it is {instead}")).or_else(|| nearest(key, &plain))
+    synonyms::value(key.path, &plain).map(|instead| format!("here it is {instead}")).or_else(|| nearest(key, &plain))
 }
 
 /// Letters that are enough to tell a name by its beginning.
@@ -71,35 +71,4 @@ fn nearest(key: &Key, value: &str) -> Option<String> {
     let may_be_meant = |name: &&&str| is_begun(name) || near(value, name).is_some();
     let name = names.iter().filter(may_be_meant).min_by_key(|name| distance(value, name))?;
     Some(format!("nearest: \"{name}\""))
-}
-
-/// What other names of a value are called here; `value` is in lower case with hyphens.
-fn other_name(path: &str, value: &str) -> Option<&'static str> {
-    match (path, value) {
-        ("ftl.kind", "page-level" | "page-mapping" | "page-mapped" | "page-map" | "pagemap" | "pm") => Some("\"page\""),
-        ("ftl.kind", "demand" | "demand-based" | "cached") => Some("\"page\" with ftl.map_place = \"cached\""),
-        ("ftl.kind", "block" | "block-level" | "block-mapping" | "block-mapped") => {
-            Some("\"nftl\" or \"replacement-block\"")
-        }
-        ("ftl.kind", "hybrid" | "log" | "log-buffer") => Some("\"log-block\" or \"fast\""),
-        ("ftl.kind", "pen" | "m-merge" | "mmerge" | "partial-erase") => {
-            Some("\"nftl\" or \"superblock-pen\" with ftl.merge = \"m-merge\"")
-        }
-        ("ftl.gc_policy", "cb" | "costbenefit" | "benefit-cost") => Some("\"cost-benefit\""),
-        ("ftl.gc_policy", "random-greedy" | "rga" | "dchoices" | "d-choice") => Some("\"d-choices\""),
-        ("ftl.gc_policy", "lru" | "round-robin" | "cyclic") => Some("\"fifo\""),
-        ("erase.scheme", "baseline" | "conventional") => Some("\"ispe\""),
-        ("workload.kind", "random" | "rand" | "randrw" | "randwrite" | "randread") => {
-            Some("\"uniform\" with workload.read_fraction")
-        }
-        ("workload.kind", "seq" | "write" | "read" | "seqwrite" | "seqread") => {
-            Some("\"sequential\" with workload.read_fraction")
-        }
-        ("geometry.bits_per_cell", "slc") => Some("1"),
-        ("geometry.bits_per_cell", "mlc") => Some("2"),
-        ("geometry.bits_per_cell", "tlc") => Some("3"),
-        ("geometry.bits_per_cell", "qlc") => Some("4"),
-        ("workload.kind", "zipfian" | "skewed") => Some("\"zipf\""),
-        _ => None,
-    }
 }

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use pumice_types::{Choice, RequestKind};
 use pumice_workload::{
-    AddressPolicy, Arrival, Placement, RequestSizes, SyntheticOptions, TraceFormat, UniformAccess, Workload,
-    open_trace, synthetic, write_trace,
+    AddressPolicy, Arrival, ArrivalKind, Placement, RequestSizes, SyntheticOptions, TraceFormat, UniformAccess,
+    Workload, open_trace, synthetic, write_trace,
 };
 
 const DEVICE: Placement = Placement { capacity_bytes: 1 << 50, page_bytes: 512, policy: AddressPolicy::Exact };
@@ -28,7 +28,7 @@ fn requests() -> Result<Workload, Box<dyn Error>> {
         fua_fraction: 0.0,
         read_fraction: 0.4,
         footprint: 0.001,
-        arrival: Arrival::Poisson { mean_us: 150.0 },
+        arrival: Arrival::even(ArrivalKind::Poisson, 150.0),
         seed: 1,
     };
     Ok(synthetic(&options, &DEVICE)?)

@@ -19,50 +19,19 @@ choice! {
 
 /// Arrivals of a generator.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arrival {
-    /// Exponential inter-arrival times with this mean in microseconds.
-    Poisson {
-        /// Mean inter-arrival time in microseconds; 0 means all at once.
-        mean_us: f64,
-    },
-    /// Every inter-arrival time equal, in microseconds.
-    Fixed {
-        /// Inter-arrival time in microseconds; 0 means all at once.
-        mean_us: f64,
-    },
-    /// Two-phase hyper-exponential inter-arrival times with balanced means: bursts and pauses.
-    Bursty {
-        /// Mean inter-arrival time in microseconds; 0 means all at once.
-        mean_us: f64,
-        /// Coefficient of variation, at least 1 (1 is Poisson).
-        cv: f64,
-    },
+pub struct Arrival {
+    /// The law's name.
+    pub kind: ArrivalKind,
+    /// Mean inter-arrival time in microseconds; 0 means all at once.
+    pub mean_us: f64,
+    /// Coefficient of variation of bursts, at least 1 (1 is Poisson); other laws do not read it.
+    pub cv: f64,
 }
 
 impl Arrival {
-    /// Arrivals with this mean inter-arrival time in microseconds; `cv` is the coefficient of variation of bursts.
-    pub fn new(kind: ArrivalKind, mean_us: f64, cv: f64) -> Arrival {
-        match kind {
-            ArrivalKind::Poisson => Arrival::Poisson { mean_us },
-            ArrivalKind::Fixed => Arrival::Fixed { mean_us },
-            ArrivalKind::Bursty => Arrival::Bursty { mean_us, cv },
-        }
-    }
-
-    /// The law's name.
-    pub fn kind(self) -> ArrivalKind {
-        match self {
-            Arrival::Poisson { .. } => ArrivalKind::Poisson,
-            Arrival::Fixed { .. } => ArrivalKind::Fixed,
-            Arrival::Bursty { .. } => ArrivalKind::Bursty,
-        }
-    }
-
-    /// Mean inter-arrival time in microseconds.
-    pub fn mean_us(self) -> f64 {
-        match self {
-            Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us } | Arrival::Bursty { mean_us, .. } => mean_us,
-        }
+    /// Arrivals by a law that has no bursts.
+    pub fn even(kind: ArrivalKind, mean_us: f64) -> Arrival {
+        Arrival { kind, mean_us, cv: 1.0 }
     }
 }
 
@@ -95,16 +64,16 @@ pub(crate) struct ArrivalClock {
 impl ArrivalClock {
     /// Arrivals of a generator.
     pub fn new(arrival: Arrival, seed: u64) -> Result<ArrivalClock, TraceError> {
-        let mean_us = arrival.mean_us();
+        let Arrival { kind, mean_us, cv } = arrival;
         if !(mean_us.is_finite() && mean_us >= 0.0) {
             return Err(TraceError::option(format!(
                 "mean inter-arrival time of {mean_us} us found; allowed are finite numbers from 0"
             )));
         }
-        let law = match arrival {
-            Arrival::Poisson { .. } => GapLaw::Exponential { mean: mean_us * 1e3 },
-            Arrival::Fixed { .. } => GapLaw::Fixed { gap: mean_us * 1e3 },
-            Arrival::Bursty { cv, .. } => return ArrivalClock::two_phase(mean_us * 1e3, cv, seed),
+        let law = match kind {
+            ArrivalKind::Poisson => GapLaw::Exponential { mean: mean_us * 1e3 },
+            ArrivalKind::Fixed => GapLaw::Fixed { gap: mean_us * 1e3 },
+            ArrivalKind::Bursty => return ArrivalClock::two_phase(mean_us * 1e3, cv, seed),
         };
         Ok(ArrivalClock { law, stream: RandomStream::new(seed, "arrivals"), now: 0.0 })
     }
@@ -159,7 +128,7 @@ mod tests {
 
     #[test]
     fn w031_fixed_arrivals_do_not_drift() {
-        let mut clock = ArrivalClock::new(Arrival::Fixed { mean_us: 0.3 }, 1).expect("legal");
+        let mut clock = ArrivalClock::new(Arrival::even(ArrivalKind::Fixed, 0.3), 1).expect("legal");
         let last = (0..1_000_001).map(|_| clock.tick()).last().expect("some");
         assert!(last.0.abs_diff(300_000_000) <= 1, "{last:?}");
     }
@@ -177,10 +146,10 @@ mod tests {
     #[test]
     fn w032_impossible_arrivals_are_refused() {
         for mean_us in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(ArrivalClock::new(Arrival::Poisson { mean_us }, 1).is_err());
+            assert!(ArrivalClock::new(Arrival::even(ArrivalKind::Poisson, mean_us), 1).is_err());
         }
-        assert!(ArrivalClock::new(Arrival::Bursty { mean_us: f64::NAN, cv: 2.0 }, 1).is_err());
-        assert!(ArrivalClock::new(Arrival::Bursty { mean_us: 1.0, cv: f64::INFINITY }, 1).is_err());
+        assert!(ArrivalClock::new(Arrival { kind: ArrivalKind::Bursty, mean_us: f64::NAN, cv: 2.0 }, 1).is_err());
+        assert!(ArrivalClock::new(Arrival { kind: ArrivalKind::Bursty, mean_us: 1.0, cv: f64::INFINITY }, 1).is_err());
         assert!(ArrivalClock::two_phase(1.0, 0.99, 1).is_err());
         assert!(ArrivalClock::two_phase(1.0, 1.0, 1).is_ok());
     }

@@ -9,9 +9,8 @@ use std::path::Path;
 use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values, When};
 use pumice_types::{HostRequest, SpecError, refuse};
 use serde::{Serialize, Serializer};
-use strsim::damerau_levenshtein;
 
-use crate::error::TraceError;
+use crate::error::{TraceError, nearest};
 use crate::fact::Fact;
 use crate::family::{Family, OpenFor};
 use crate::file_system::FileSystemName;
@@ -273,18 +272,18 @@ impl WorkloadKind {
         if let Some(&kind) = all.iter().find(|kind| kind.name() == name) {
             return Ok(kind);
         }
-        let distance = |kind: &WorkloadKind| {
-            let slip = kind.slip().map(|slip| damerau_levenshtein(&slip, name) + 1);
-            damerau_levenshtein(&kind.name(), name).min(slip.unwrap_or(usize::MAX))
-        };
         // No workload has a dot or a slash in its name: this is a file that somebody wants to replay.
         if name.contains(['.', '/']) {
             return Err(
                 "is no workload; a trace is replayed by --trace FILE, in a spec by kind = \"trace\" with path; a job of fio's is run by --fio-job FILE".into()
             );
         }
-        let nearest = all.into_iter().min_by_key(distance).map(WorkloadKind::name).unwrap_or_default();
-        Err(refuse!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"))
+        let names: Vec<[String; 2]> =
+            all.iter().map(|kind| [kind.slip().unwrap_or_else(|| kind.name()), kind.name()]).collect();
+        let near = nearest(name, names.iter().flatten().map(String::as_str));
+        let near = names.iter().find(|names| names.iter().any(|known| Some(known.as_str()) == near));
+        let near = near.map(|[_, name]| format!("nearest: \"{name}\"; ")).unwrap_or_default();
+        Err(refuse!("does not exist; {near}`pumice workloads` lists all"))
     }
 
     /// The keys of `[workload]` that a run of the workload may read; whether it does can depend on other keys.

@@ -63,8 +63,13 @@ pumice_types::keys! {
 }
 
 impl SharedWorkloadKeys {
+    /// Requests of a run whose device has this share of its size.
+    pub(crate) fn requests_at(&self, scale: f64) -> u64 {
+        ((self.requests as f64 * scale).round() as u64).max(1)
+    }
+
     /// When the requests of a generator or a file system arrive; a smaller scale spreads them over the same time.
     pub(crate) fn arrival_at(&self, scale: f64) -> Arrival {
-        Arrival::new(self.arrival, self.mean_interarrival_us / scale, self.interarrival_cv)
+        Arrival { kind: self.arrival, mean_us: self.mean_interarrival_us / scale, cv: self.interarrival_cv }
     }
 }

@@ -5,7 +5,7 @@
 //! that it comes to again are reset before.
 
 use pumice_types::key::{CHOSEN, When, float, int};
-use pumice_types::{Choice, HostRequest, RequestKind, SpecError, ZoneCommand, keys};
+use pumice_types::{Choice, HostRequest, RequestKind, ZoneCommand, keys};
 
 use crate::arrival::ArrivalClock;
 use crate::error::TraceError;
@@ -82,10 +82,6 @@ impl Family for ZoneJob {
         .to_owned()
     }
 
-    fn check(_: &ZoneJobKeys) -> Result<(), SpecError> {
-        Ok(())
-    }
-
     fn open(self, keys: &ZoneJobKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<ZoneRequests, TraceError> {
         let Some(zone_bytes) = run.zone_bytes else {
             let name = Choice::name(self);
@@ -109,7 +105,6 @@ impl Family for ZoneJob {
                 keys.zones_at_once
             )));
         }
-        let requests = ((shared.requests as f64 * run.scale).round() as u64).max(1);
         Ok(ZoneRequests {
             job: self,
             clock: ArrivalClock::new(shared.arrival_at(run.scale), run.seed)?,
@@ -120,7 +115,7 @@ impl Family for ZoneJob {
             turn: 0,
             taken: at_once,
             issued: 0,
-            requests,
+            requests: shared.requests_at(run.scale),
         })
     }
 }

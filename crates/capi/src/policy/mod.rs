@@ -20,7 +20,7 @@ use crate::shared_object::{self, Interface, Loaded};
 pub use flat::{
     Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, StateErase, StatePage, StatePlane, at_addresses,
 };
-pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CFunctions, CPage, CPlane, CPolicy};
+pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CPage, CPlane, CPolicy};
 
 /// Version of the interface.
 pub const POLICY_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
@@ -128,6 +128,6 @@ impl PolicySource for SharedObject {
                 return Err("create returned a null pointer".into());
             }
         }
-        Ok(Box::new(CDecisions::new(self.table.functions(), context)))
+        Ok(Box::new(CDecisions::new(self.table, context)))
     }
 }

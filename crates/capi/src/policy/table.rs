@@ -133,26 +133,9 @@ pub struct CPolicy {
     pub keys: u64,
 }
 
-/// The decisions of C at work in one run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CFunctions {
-    /// See [`CPolicy::destroy`].
-    pub destroy: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// See [`CPolicy::victim`].
-    pub victim: Option<AboutPlane>,
-    /// See [`CPolicy::placement`].
-    pub placement: Option<AboutPage>,
-    /// See [`CPolicy::suspend`].
-    pub suspend: Option<AboutErase>,
-    /// See [`CPolicy::wear_swap`].
-    pub wear_swap: Option<AboutPlane>,
-    /// See [`CPolicy::failure`].
-    pub failure: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
-}
-
 /// Decisions by functions of C. Whoever makes one vouches for the functions.
 pub struct CDecisions {
-    functions: CFunctions,
+    table: CPolicy,
     context: *mut c_void,
 }
 
@@ -161,18 +144,6 @@ pub struct CDecisions {
 unsafe impl Send for CDecisions {}
 
 impl CPolicy {
-    /// The decisions that the policy makes.
-    pub fn functions(&self) -> CFunctions {
-        CFunctions {
-            destroy: self.destroy,
-            victim: self.victim,
-            placement: self.placement,
-            suspend: self.suspend,
-            wear_swap: self.wear_swap,
-            failure: self.failure,
-        }
-    }
-
     /// Decisions of the policy.
     ///
     /// # Errors
@@ -197,8 +168,8 @@ impl CPolicy {
 
 impl CDecisions {
     /// The decisions of one run with this state.
-    pub fn new(functions: CFunctions, context: *mut c_void) -> CDecisions {
-        CDecisions { functions, context }
+    pub fn new(table: CPolicy, context: *mut c_void) -> CDecisions {
+        CDecisions { table, context }
     }
 
     /// The structure that `create` is given, with the values of its keys.
@@ -209,7 +180,7 @@ impl CDecisions {
 
     /// The answer of a call, unless it failed.
     fn checked<T>(&self, answer: T) -> Result<T, OwnFault> {
-        let Some(failure) = self.functions.failure else { return Ok(answer) };
+        let Some(failure) = self.table.failure else { return Ok(answer) };
         // SAFETY: the function and its context come from the same policy, which promises what the header says.
         let text = unsafe { failure(self.context) };
         if text.is_null() {
@@ -247,13 +218,13 @@ fn c_plane(now: u64, plane: u32, columns: &PlaneColumns) -> CPlane {
 
 impl Decisions for CDecisions {
     fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, OwnFault> {
-        let Some(victim) = self.functions.victim else { return Err("decides no victim".into()) };
+        let Some(victim) = self.table.victim else { return Err("decides no victim".into()) };
         let block = self.about_plane(victim, plane)?;
         if block == NO_BLOCK { Err("victim named no block".into()) } else { Ok(block) }
     }
 
     fn placement(&mut self, page: &PageToPlace) -> Result<u8, OwnFault> {
-        let Some(placement) = self.functions.placement else { return Err("places no page".into()) };
+        let Some(placement) = self.table.placement else { return Err("places no page".into()) };
         let copied_from = page.copied_from.map_or(FROM_HOST, u32::from);
         let c_page = CPage { now: page.now, lpn: page.lpn.0, plane: page.plane.0, copied_from, reserved: 0 };
         // SAFETY: the structure lives during the call.
@@ -262,7 +233,7 @@ impl Decisions for CDecisions {
     }
 
     fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, OwnFault> {
-        let Some(suspend) = self.functions.suspend else { return Err("decides no suspension".into()) };
+        let Some(suspend) = self.table.suspend else { return Err("decides no suspension".into()) };
         let c_erase = CErase {
             now_ns: erase.now.0,
             done_ns: erase.done.0,
@@ -277,7 +248,7 @@ impl Decisions for CDecisions {
     }
 
     fn wear_swap(&mut self, plane: &mut AskingPlane) -> Result<Option<u32>, OwnFault> {
-        let Some(wear_swap) = self.functions.wear_swap else { return Err("swaps no blocks".into()) };
+        let Some(wear_swap) = self.table.wear_swap else { return Err("swaps no blocks".into()) };
         let block = self.about_plane(wear_swap, plane)?;
         Ok((block != NO_BLOCK).then_some(block))
     }
@@ -285,7 +256,7 @@ impl Decisions for CDecisions {
 
 impl Drop for CDecisions {
     fn drop(&mut self) {
-        if let Some(destroy) = self.functions.destroy {
+        if let Some(destroy) = self.table.destroy {
             // SAFETY: the context is what this policy's `create` returned, or null without one; it is ended once.
             unsafe { destroy(self.context) };
         }

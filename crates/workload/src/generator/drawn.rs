@@ -60,11 +60,6 @@ impl MixKeys {
     }
 }
 
-/// Number of requests at a scale.
-pub(super) fn requests_at(requests: u64, scale: f64) -> u64 {
-    ((requests as f64 * scale).round() as u64).max(1)
-}
-
 impl Family for PatternKind {
     type Source = Generator;
     type Keys = DrawnKeys;
@@ -88,16 +83,9 @@ impl Family for PatternKind {
 
     fn open(self, keys: &DrawnKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Generator, TraceError> {
         let options = SyntheticOptions {
-            requests: requests_at(shared.requests, run.scale),
             sizes: keys.mix.sizes()?,
-            access: self.with(&keys.patterns),
             read_fraction: keys.mix.read_fraction,
-            trim_fraction: shared.trim_fraction,
-            flush_every: shared.flush_every,
-            fua_fraction: shared.fua_fraction,
-            footprint: shared.footprint,
-            arrival: shared.arrival_at(run.scale),
-            seed: run.seed,
+            ..SyntheticOptions::of_shared(self.with(&keys.patterns), shared, run)
         };
         Generator::new(&options, &run.placement)
     }

@@ -7,11 +7,9 @@ use pumice_types::{Choice, SpecError, choice};
 
 use crate::error::TraceError;
 use crate::family::{Family, OpenFor};
-use crate::generator::drawn::requests_at;
 use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::HotColdAccess;
 use crate::generator::requests::Generator;
-use crate::generator::sizes::RequestSizes;
 use crate::shared_keys::SharedWorkloadKeys;
 
 choice! {
@@ -69,18 +67,7 @@ impl Family for HotWrites {
     }
 
     fn open(self, (): &(), shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Generator, TraceError> {
-        let options = SyntheticOptions {
-            requests: requests_at(shared.requests, run.scale),
-            sizes: RequestSizes::one(run.placement.page_bytes),
-            access: self.pattern().into(),
-            read_fraction: 0.0,
-            trim_fraction: shared.trim_fraction,
-            flush_every: shared.flush_every,
-            fua_fraction: shared.fua_fraction,
-            footprint: shared.footprint,
-            arrival: shared.arrival_at(run.scale),
-            seed: run.seed,
-        };
+        let options = SyntheticOptions::of_shared(self.pattern().into(), shared, run);
         Generator::new(&options, &run.placement)
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::arrival::Arrival;
 use crate::error::TraceError;
+use crate::family::OpenFor;
 use crate::generator::patterns::AccessPattern;
 use crate::generator::sizes::RequestSizes;
+use crate::shared_keys::SharedWorkloadKeys;
 
 /// What a generator generates.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +33,22 @@ pub struct SyntheticOptions {
 }
 
 impl SyntheticOptions {
+    /// What every generator takes from the spec: requests of one page in this pattern, without reads.
+    pub(super) fn of_shared(access: AccessPattern, shared: &SharedWorkloadKeys, run: &OpenFor) -> SyntheticOptions {
+        SyntheticOptions {
+            requests: shared.requests_at(run.scale),
+            sizes: RequestSizes::one(run.placement.page_bytes),
+            access,
+            read_fraction: 0.0,
+            trim_fraction: shared.trim_fraction,
+            flush_every: shared.flush_every,
+            fua_fraction: shared.fua_fraction,
+            footprint: shared.footprint,
+            arrival: shared.arrival_at(run.scale),
+            seed: run.seed,
+        }
+    }
+
     /// Refuses options outside the ranges that their fields state.
     pub(super) fn validate(&self, page_bytes: u32) -> Result<(), TraceError> {
         let SyntheticOptions { requests, read_fraction, trim_fraction, flush_every, fua_fraction, footprint, .. } =

@@ -36,7 +36,9 @@ pub trait Pattern: Copy + Debug + PartialEq {
     }
 
     /// The parameters by the names of their keys in `[workload]`, for the result document.
-    fn parameters(self) -> Vec<(&'static str, Fact)>;
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
+        Vec::new()
+    }
 }
 
 /// Draws the slots at which requests begin.

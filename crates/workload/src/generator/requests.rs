@@ -2,7 +2,7 @@
 
 use pumice_types::{Choice, HostRequest, RequestKind};
 
-use crate::arrival::{Arrival, ArrivalClock};
+use crate::arrival::{ArrivalClock, ArrivalKind};
 use crate::error::TraceError;
 use crate::fact::Fact;
 use crate::generator::options::SyntheticOptions;
@@ -143,10 +143,7 @@ impl RequestSource for Generator {
         let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, arrival, seed, access, .. } =
             self.options;
         let SyntheticOptions { flush_every, fua_fraction, .. } = self.options;
-        let cv = match arrival {
-            Arrival::Poisson { .. } | Arrival::Fixed { .. } => None,
-            Arrival::Bursty { cv, .. } => Some(cv),
-        };
+        let cv = (arrival.kind == ArrivalKind::Bursty).then_some(arrival.cv);
         let mut facts = vec![("requests", Fact::Count(requests)), self.options.sizes.fact()];
         facts.push(("access", Fact::text(access.kind().name())));
         facts.extend(access.parameters());
@@ -155,8 +152,8 @@ impl RequestSource for Generator {
             ("trim_fraction", Fact::Real(trim_fraction)),
             ("footprint", Fact::Real(footprint)),
             ("footprint_bytes", Fact::Count(self.footprint_bytes)),
-            ("arrival", Fact::text(arrival.kind().name())),
-            ("mean_interarrival_us", Fact::Real(arrival.mean_us())),
+            ("arrival", Fact::text(arrival.kind.name())),
+            ("mean_interarrival_us", Fact::Real(arrival.mean_us)),
         ]);
         facts.extend(flush_every.map(|every| ("flush_every", Fact::Count(every))));
         facts.extend((fua_fraction > 0.0).then_some(("fua_fraction", Fact::Real(fua_fraction))));

@@ -1,9 +1,6 @@
 //! The twins by name.
 
-use pumice_types::SpecError;
-use strsim::damerau_levenshtein;
-
-use crate::error::{TraceError, excerpt};
+use crate::error::{TraceError, excerpt, nearest};
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
 use crate::twins::catalogue::{TwinFacts, twin_catalogue};
@@ -28,9 +25,9 @@ impl TwinName {
         let index = known().position(|known| known == name).and_then(|index| u8::try_from(index).ok());
         index.map(TwinName).ok_or_else(|| {
             let all: Vec<&str> = known().collect();
-            let nearest = all.iter().min_by_key(|known| damerau_levenshtein(known, name)).copied().unwrap_or_default();
+            let near = nearest(name, known()).map(|near| format!("nearest is \"{near}\"; ")).unwrap_or_default();
             let (found, all) = (excerpt(name.as_bytes()), all.join(", "));
-            TraceError::option(format!("twin {found} found; nearest is \"{nearest}\"; allowed are {all}"))
+            TraceError::option(format!("twin {found} found; {near}allowed are {all}"))
         })
     }
 
@@ -70,10 +67,6 @@ impl Family for TwinName {
             to_thousandths(facts.write_gib),
             facts.write_coverage_gib
         )
-    }
-
-    fn check(_: &TwinKeys) -> Result<(), SpecError> {
-        Ok(())
     }
 
     fn open(self, keys: &TwinKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Twin, TraceError> {

@@ -2,7 +2,7 @@
 
 use pumice_types::{HostRequest, RequestKind};
 use pumice_workload::{
-    AddressPolicy, Arrival, Fact, FatOptions, Placement, TraceErrorKind, Workload, fat, fat_catalogue,
+    AddressPolicy, Arrival, ArrivalKind, Fact, FatOptions, Placement, TraceErrorKind, Workload, fat, fat_catalogue,
 };
 
 const MIB: u64 = 1 << 20;
@@ -21,7 +21,7 @@ fn options() -> FatOptions {
         mixture: None,
         update_kib: None,
         saves: 1,
-        arrival: Arrival::Fixed { mean_us: 10.0 },
+        arrival: Arrival::even(ArrivalKind::Fixed, 10.0),
     }
 }
 

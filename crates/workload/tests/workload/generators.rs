@@ -2,8 +2,8 @@
 
 use pumice_types::{HostRequest, RequestKind};
 use pumice_workload::{
-    AddressPolicy, Arrival, CacheAccess, PermutationAccess, Placement, RequestSizes, SequentialAccess, StreamsAccess,
-    SyntheticOptions, TraceError, UniformAccess, Workload, synthetic,
+    AddressPolicy, Arrival, ArrivalKind, CacheAccess, PermutationAccess, Placement, RequestSizes, SequentialAccess,
+    StreamsAccess, SyntheticOptions, TraceError, UniformAccess, Workload, synthetic,
 };
 
 fn options() -> SyntheticOptions {
@@ -16,7 +16,7 @@ fn options() -> SyntheticOptions {
         flush_every: None,
         fua_fraction: 0.0,
         footprint: 0.5,
-        arrival: Arrival::Poisson { mean_us: 100.0 },
+        arrival: Arrival::even(ArrivalKind::Poisson, 100.0),
         seed: 1,
     }
 }
@@ -50,7 +50,7 @@ fn w170_uniform_requests_cover_their_footprint_evenly() {
 
 #[test]
 fn w171_sequential_requests_start_again_at_the_first_byte() {
-    let arrival = Arrival::Fixed { mean_us: 2.0 };
+    let arrival = Arrival::even(ArrivalKind::Fixed, 2.0);
     let (sizes, access) = (RequestSizes::one(20_000), SequentialAccess.into());
     let options = SyntheticOptions { requests: 600, sizes, access, arrival, read_fraction: 0.0, ..options() };
     let requests = all(synthetic(&options, &device()));
@@ -144,7 +144,7 @@ fn w172_impossible_options_are_refused() {
         SyntheticOptions { footprint: 0.0, ..options() },
         SyntheticOptions { footprint: 1.1, ..options() },
         SyntheticOptions { sizes: RequestSizes::one(1 << 30), ..options() },
-        SyntheticOptions { arrival: Arrival::Fixed { mean_us: -1.0 }, ..options() },
+        SyntheticOptions { arrival: Arrival::even(ArrivalKind::Fixed, -1.0), ..options() },
     ] {
         let message = synthetic(&options, &device()).expect_err("impossible").to_string();
         assert!(message.contains("found") && !message.contains('\n'), "{message}");

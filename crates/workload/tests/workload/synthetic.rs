@@ -23,7 +23,7 @@ fn options() -> SyntheticOptions {
         flush_every: None,
         fua_fraction: 0.0,
         footprint: 1.0,
-        arrival: Arrival::Fixed { mean_us: 1.0 },
+        arrival: Arrival::even(ArrivalKind::Fixed, 1.0),
         seed: 1,
     }
 }
@@ -94,7 +94,7 @@ fn w253_mixed_sizes_keep_their_weights_and_stay_inside() {
 
 #[test]
 fn w254_bursts_have_their_mean_and_variation() {
-    let arrival = Arrival::Bursty { mean_us: 100.0, cv: 3.0 };
+    let arrival = Arrival { kind: ArrivalKind::Bursty, mean_us: 100.0, cv: 3.0 };
     let requests = all(synthetic(&SyntheticOptions { arrival, ..options() }, &device(64)));
     let gaps: Vec<f64> = requests.windows(2).map(|p| (p[1].arrival.0 - p[0].arrival.0) as f64 / 1e3).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -122,7 +122,10 @@ fn w255_impossible_options_are_refused() {
             SyntheticOptions { access: HotColdAccess { hot_space: 0.1, hot_share: 1.5 }.into(), ..options() },
             "hot_share = 1.5",
         ),
-        (SyntheticOptions { arrival: Arrival::Bursty { mean_us: 1.0, cv: 0.5 }, ..options() }, "variation 0.5"),
+        (
+            SyntheticOptions { arrival: Arrival { kind: ArrivalKind::Bursty, mean_us: 1.0, cv: 0.5 }, ..options() },
+            "variation 0.5",
+        ),
         (SyntheticOptions { sizes: RequestSizes::one(0), ..options() }, "request_bytes = 0"),
         (SyntheticOptions { sizes: RequestSizes::one(1 << 20), ..options() }, "a footprint of 262144 bytes found"),
     ] {
@@ -221,7 +224,7 @@ fn w258_golden_digest() {
         [AccessPattern::from(ZipfAccess { theta: 0.99 }), HotColdAccess { hot_space: 0.2, hot_share: 0.8 }.into()]
     {
         let sizes = RequestSizes::mixed(&[(4_096, 1.0), (8_192, 2.0)]).expect("legal");
-        let arrival = Arrival::Bursty { mean_us: 50.0, cv: 5.0 };
+        let arrival = Arrival { kind: ArrivalKind::Bursty, mean_us: 50.0, cv: 5.0 };
         for request in
             all(synthetic(&SyntheticOptions { requests: 10_000, access, sizes, arrival, ..options() }, &device(5_000)))
         {

@@ -5,9 +5,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::{
-    AddressPolicy, Arrival, Compression, Placement, RequestSizes, StreamsAccess, SyntheticOptions, TraceError,
-    TraceFormat, TraceOptions, Workload, WriteReport, ZipfAccess, check, info, open_trace, open_trace_with, synthetic,
-    write_trace, write_trace_as,
+    AddressPolicy, Arrival, ArrivalKind, Compression, Placement, RequestSizes, StreamsAccess, SyntheticOptions,
+    TraceError, TraceFormat, TraceOptions, Workload, WriteReport, ZipfAccess, check, info, open_trace, open_trace_with,
+    synthetic, write_trace, write_trace_as,
 };
 
 fn device() -> Placement {
@@ -28,7 +28,7 @@ fn options(seed: u64) -> SyntheticOptions {
         flush_every: None,
         fua_fraction: 0.0,
         footprint: 0.01,
-        arrival: Arrival::Bursty { mean_us: 700.0, cv: 4.0 },
+        arrival: Arrival { kind: ArrivalKind::Bursty, mean_us: 700.0, cv: 4.0 },
         seed,
     }
 }
@@ -93,7 +93,8 @@ fn w211_a_trace_converted_to_every_format_and_back() {
 fn w215_trims_are_written_where_the_format_has_them_and_else_counted() {
     let directory = tempfile::TempDir::new().expect("a temporary directory");
     let path = directory.path().join("trace");
-    let options = || SyntheticOptions { trim_fraction: 0.25, arrival: Arrival::Fixed { mean_us: 10.0 }, ..options(5) };
+    let options =
+        || SyntheticOptions { trim_fraction: 0.25, arrival: Arrival::even(ArrivalKind::Fixed, 10.0), ..options(5) };
     let requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
     let trims = requests.iter().filter(|request| request.kind == RequestKind::Trim).count() as u64;
     for format in formats() {
@@ -114,7 +115,7 @@ fn w215_trims_are_written_where_the_format_has_them_and_else_counted() {
 fn w217_flushes_are_written_where_the_format_has_them_and_force_unit_access_too() {
     let directory = tempfile::TempDir::new().expect("a temporary directory");
     let path = directory.path().join("trace");
-    let arrival = Arrival::Fixed { mean_us: 10.0 };
+    let arrival = Arrival::even(ArrivalKind::Fixed, 10.0);
     let options = || SyntheticOptions { flush_every: Some(7), fua_fraction: 0.5, arrival, ..options(5) };
     let requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
     let fua = requests.iter().filter(|request| request.fua).count() as u64;
@@ -216,7 +217,7 @@ fn w262_streams_are_written_where_the_format_has_them_and_else_counted() {
     let directory = tempfile::TempDir::new().expect("a temporary directory");
     let path = directory.path().join("trace");
     let access = StreamsAccess::new(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]);
-    let arrival = Arrival::Fixed { mean_us: 10.0 };
+    let arrival = Arrival::even(ArrivalKind::Fixed, 10.0);
     let options = || SyntheticOptions { access: access.into(), trim_fraction: 0.1, arrival, ..options(5) };
     let mut requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
     for request in requests.iter_mut().filter(|request| request.kind != RequestKind::Write) {

@@ -1,7 +1,6 @@
 //! Every slot once, in random order, again and again.
 
 use crate::error::TraceError;
-use crate::fact::Fact;
 use crate::generator::pattern::{Pattern, SlotLaw, places};
 use crate::generator::scatter::Scatter;
 use crate::random::RandomStream;
@@ -25,10 +24,6 @@ impl Pattern for PermutationAccess {
     fn law(self, slots: u64, seed: u64) -> Result<PermutationLaw, TraceError> {
         let mut orders = places(seed);
         Ok(PermutationLaw { slots, next: 0, order: Scatter::new(slots, &mut orders), orders })
-    }
-
-    fn parameters(self) -> Vec<(&'static str, Fact)> {
-        Vec::new()
     }
 }
 

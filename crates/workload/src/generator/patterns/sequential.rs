@@ -1,7 +1,6 @@
 //! One request behind the other.
 
 use crate::error::TraceError;
-use crate::fact::Fact;
 use crate::generator::pattern::{Pattern, SlotLaw};
 use crate::random::RandomStream;
 
@@ -21,10 +20,6 @@ impl Pattern for SequentialAccess {
 
     fn law(self, _: u64, _: u64) -> Result<Next, TraceError> {
         Ok(Next)
-    }
-
-    fn parameters(self) -> Vec<(&'static str, Fact)> {
-        Vec::new()
     }
 }
 

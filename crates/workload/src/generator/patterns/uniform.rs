@@ -1,7 +1,6 @@
 //! Every slot equally likely.
 
 use crate::error::TraceError;
-use crate::fact::Fact;
 use crate::generator::pattern::{Pattern, SlotLaw};
 use crate::random::RandomStream;
 
@@ -21,10 +20,6 @@ impl Pattern for UniformAccess {
 
     fn law(self, slots: u64, _: u64) -> Result<UniformLaw, TraceError> {
         Ok(UniformLaw { slots })
-    }
-
-    fn parameters(self) -> Vec<(&'static str, Fact)> {
-        Vec::new()
     }
 }
 

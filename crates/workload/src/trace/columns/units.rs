@@ -231,85 +231,19 @@ pub(in crate::trace) struct NameMeaning {
     pub grain: Option<u64>,
 }
 
-/// Names of columns by what they tell, in lower case and without signs.
-const NAMES: [(Role, &[&str]); 7] = [
-    (Role::Time, &["time", "timestamp", "ts", "arrival", "arrivaltime", "issuetime", "starttime", "requesttime"]),
+/// Names of columns by what they tell, in lower case and without signs, between blanks.
+const NAMES: [(Role, &str); 7] = [
+    (Role::Time, "time timestamp ts arrival arrivaltime issuetime starttime requesttime"),
     (
         Role::Op,
-        &[
-            "op",
-            "opcode",
-            "operation",
-            "type",
-            "iotype",
-            "optype",
-            "reqtype",
-            "requesttype",
-            "rw",
-            "readwrite",
-            "kind",
-            "action",
-            "direction",
-            "cmd",
-            "command",
-            "iswrite",
-            "isread",
-            "istrim",
-            "isdiscard",
-            "isflush",
-        ],
+        "op opcode operation type iotype optype reqtype requesttype rw readwrite kind action direction \
+         cmd command iswrite isread istrim isdiscard isflush",
     ),
-    (
-        Role::Offset,
-        &[
-            "offset",
-            "lba",
-            "sector",
-            "address",
-            "addr",
-            "start",
-            "startlba",
-            "startsector",
-            "slba",
-            "lbn",
-            "byteoffset",
-        ],
-    ),
-    (
-        Role::Size,
-        &[
-            "size",
-            "length",
-            "len",
-            "bytes",
-            "nbytes",
-            "sectors",
-            "nsectors",
-            "nsect",
-            "iosize",
-            "reqsize",
-            "requestsize",
-        ],
-    ),
-    (
-        Role::Volume,
-        &[
-            "volume",
-            "volumeid",
-            "vol",
-            "device",
-            "deviceid",
-            "dev",
-            "disk",
-            "disknumber",
-            "diskid",
-            "lun",
-            "asu",
-            "drive",
-        ],
-    ),
-    (Role::Fua, &["fua", "isfua", "forceunitaccess"]),
-    (Role::Stream, &["stream", "streamid", "placementid", "placementhandle"]),
+    (Role::Offset, "offset lba sector address addr start startlba startsector slba lbn byteoffset"),
+    (Role::Size, "size length len bytes nbytes sectors nsectors nsect iosize reqsize requestsize"),
+    (Role::Volume, "volume volumeid vol device deviceid dev disk disknumber diskid lun asu drive"),
+    (Role::Fua, "fua isfua forceunitaccess"),
+    (Role::Stream, "stream streamid placementid placementhandle"),
 ];
 
 /// What a column's name tells.
@@ -323,7 +257,7 @@ pub(in crate::trace) fn meaning(name: &str) -> NameMeaning {
     };
     let has_unit = time.is_some() || grain.is_some();
     let base = if has_unit && parts.len() > 1 { parts[..parts.len() - 1].concat() } else { parts.concat() };
-    let role = NAMES.iter().find(|(_, names)| names.contains(&base.as_str())).map(|&(role, _)| role);
+    let role = NAMES.iter().find(|(_, names)| names.split(' ').any(|name| name == base)).map(|&(role, _)| role);
     match role {
         Some(Role::Time) => NameMeaning { role, time, grain: None },
         Some(Role::Offset | Role::Size) => NameMeaning { role, time: None, grain },

@@ -2,7 +2,7 @@
 //! offset and length in bytes and the time in microseconds since 1970.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, letter, size, span};
 use crate::trace::record::sample::{Likeness, is_letter};
@@ -38,9 +38,6 @@ impl LineFormat for Alibaba {
             allowed: "microseconds since 1970 in the years 1980 to 2099",
         },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &[
             "419,W,8792731648,16384,1577808144360767\n",
             "device_id,opcode,offset,length,timestamp\n419,W,8792731648,16384,1577808144360767\n",
@@ -49,16 +46,11 @@ impl LineFormat for Alibaba {
             [_, opcode, _, _, _] => Likeness::likely(is_letter(opcode)),
             _ => Likeness::No,
         },
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: 1,
-            size_grain: 1,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| writeln!(out, "0,{},{},{},{}", r.letter(), r.offset, r.bytes, r.time),
-            tail: no_tail,
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

@@ -10,7 +10,7 @@ use pumice_types::RequestKind;
 
 use crate::error::excerpt;
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, no_other_name};
+use crate::trace::formats::format::{FormatFacts, LineFormat};
 use crate::trace::record::fields::{Cursor, device_numbers, sectors};
 use crate::trace::record::sample::{Likeness, Sample};
 use crate::trace::record::time_scale::TimeScale;
@@ -57,17 +57,14 @@ impl LineFormat for BlkParse {
         about: "text that blkparse prints by default",
         units: "time: seconds, of D events; sector and size: sectors of 512 bytes",
         time: TimeScale { tick_ns: 1, decimals: 9, epoch: None, column: "time", allowed: "seconds" },
-        columns: None,
         trims: true,
         flushes: true,
-        zones: false,
         examples: &[
             "  8,16   3        5     0.000026421  3645  D   R 4938888 + 256 [java]\n",
             "Input file sda.blktrace.0 added\n  8,0    0        2     0.000001000  3645  D   W 4938888 + 8 [java]\n",
         ],
         likeness,
-        also_called: no_other_name,
-        writing: None,
+        ..FormatFacts::PLAIN
     };
 
     /// Times are in nanoseconds.

@@ -10,9 +10,8 @@ use crate::trace::columns::Role;
 use crate::trace::columns::layout::ColumnLayout;
 use crate::trace::columns::request::ColumnRequest;
 use crate::trace::columns::units::{Operation, TimeUnit, truth};
-use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::fields::{Cursor, size, span};
-use crate::trace::record::sample::Likeness;
 use crate::trace::record::time_scale::TimeScale;
 use crate::trace::record::{Durability, OtherLine, ParsedLine};
 
@@ -69,7 +68,6 @@ impl LineFormat for Csv {
         about: "delimited text whose header names its columns and units, or described by workload.columns",
         units: "time: ns, 100ns, us, ms or s; offset and size: bytes, sectors of 512 bytes, kib, mib; as the columns say",
         time: TimeScale { tick_ns: 1, decimals: 0, epoch: None, column: "time in nanoseconds", allowed: "nanoseconds" },
-        columns: None,
         trims: true,
         flushes: true,
         zones: true,
@@ -78,11 +76,7 @@ impl LineFormat for Csv {
             "size_sectors;Timestamp (s);offset_sectors;is_write\n8;0.5;16;1\n",
         ],
         // Only a header makes a file one of these, and that is looked at before the records are.
-        likeness: |_| Likeness::No,
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: 1,
-            size_grain: 1,
             fua: true,
             head: "time_ns,op,offset_bytes,size_bytes\n",
             head_with_streams: Some("time_ns,op,offset_bytes,size_bytes,stream\n"),
@@ -92,8 +86,9 @@ impl LineFormat for Csv {
                 r.stream.map_or(Ok(()), |stream| write!(out, ",{stream}"))?;
                 writeln!(out)
             },
-            tail: no_tail,
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

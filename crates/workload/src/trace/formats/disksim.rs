@@ -5,7 +5,7 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, device_and_extent};
 use crate::trace::record::sample::{Likeness, SimulatorTimes};
@@ -35,9 +35,6 @@ impl LineFormat for DiskSim {
         units: "time: milliseconds; block and size: sectors of 512 bytes; flag 1 is a read",
         time: TimeScale { tick_ns: 1, decimals: 6, epoch: None, column: "time", allowed: "milliseconds" },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &["0.000000\t0 303567 7 0\n", "0 0 303567 7 0\n13.19 1 5 6 1\n", "0 0 303567 7 3\n"],
         likeness: |sample| match sample.simulator_times() {
             Some(SimulatorTimes::Milliseconds) => Likeness::Likely,
@@ -46,19 +43,14 @@ impl LineFormat for DiskSim {
             }
             Some(SimulatorTimes::Nanoseconds) | None => Likeness::No,
         },
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: SECTOR_BYTES,
-            size_grain: SECTOR_BYTES,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| {
                 let (first, count) = r.sectors();
                 writeln!(out, "{} 0 {first} {count} {}", r.scale.written(r.time), u8::from(r.is_read()))
             },
-            tail: no_tail,
+            ..Writing::IN_SECTORS
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

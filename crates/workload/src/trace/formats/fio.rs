@@ -10,7 +10,7 @@ use pumice_types::RequestKind;
 
 use crate::error::{counted, excerpt};
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::fields::{Cursor, size, span};
 use crate::trace::record::sample::Likeness;
 use crate::trace::record::time_scale::TimeScale;
@@ -69,25 +69,20 @@ impl LineFormat for Fio {
         about: "iologs of fio, versions 2 and 3",
         units: "time: microseconds (v2: waits only); offset and length: bytes",
         time: TimeScale { tick_ns: 1_000, decimals: 0, epoch: None, column: "timestamp", allowed: "microseconds" },
-        columns: None,
         trims: true,
         flushes: true,
-        zones: false,
         examples: &[
             "fio version 3 iolog\n0 /dev/sda add\n12 /dev/sda write 4096 512\n",
             "fio version 2 iolog\n/dev/sda add\n/dev/sda read 0 4096\n",
         ],
         likeness: |sample| Likeness::certain(sample.line().starts_with(MAGIC)),
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: 1,
-            size_grain: 1,
-            fua: false,
             head: "fio version 3 iolog\n0 /dev/pumice add\n0 /dev/pumice open\n",
-            head_with_streams: None,
             line: |out, r| writeln!(out, "{} /dev/pumice {} {} {}", r.time, action(r.kind), r.offset, r.bytes),
             tail: |last| format!("{last} /dev/pumice close\n"),
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     /// Times are in microseconds.

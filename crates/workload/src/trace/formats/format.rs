@@ -66,9 +66,22 @@ pub(crate) struct FormatFacts {
     pub writing: Option<Writing>,
 }
 
-/// No volume has a second name.
-pub(in crate::trace) fn no_other_name(_: &[u8], _: &str) -> bool {
-    false
+impl FormatFacts {
+    /// A format that has reads and writes alone, is only read, and of which each file says more.
+    pub(in crate::trace) const PLAIN: FormatFacts = FormatFacts {
+        name: "",
+        about: "",
+        units: "",
+        time: TimeScale { tick_ns: 1, decimals: 0, epoch: None, column: "time", allowed: "" },
+        columns: None,
+        trims: false,
+        flushes: false,
+        zones: false,
+        examples: &[],
+        likeness: |_| Likeness::No,
+        also_called: |_, _| false,
+        writing: None,
+    };
 }
 
 /// How a format is written.
@@ -89,9 +102,21 @@ pub(crate) struct Writing {
     pub tail: fn(u64) -> String,
 }
 
-/// Nothing stands behind the last request.
-pub(in crate::trace) fn no_tail(_: u64) -> String {
-    String::new()
+impl Writing {
+    /// Lines of requests alone, in bytes.
+    pub(in crate::trace) const IN_BYTES: Writing = Writing {
+        address_grain: 1,
+        size_grain: 1,
+        fua: false,
+        head: "",
+        head_with_streams: None,
+        line: |_, _| Ok(()),
+        tail: |_| String::new(),
+    };
+
+    /// Lines of requests alone, in sectors.
+    pub(in crate::trace) const IN_SECTORS: Writing =
+        Writing { address_grain: SECTOR_BYTES, size_grain: SECTOR_BYTES, ..Writing::IN_BYTES };
 }
 
 /// A request on the grains of its format.

@@ -5,7 +5,7 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{number, size, span};
 use crate::trace::record::sample::Likeness;
@@ -46,9 +46,6 @@ impl LineFormat for Msr {
             allowed: "Windows filetimes (100 ns ticks since 1601) of the years 1980 to 2099",
         },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &[
             "128166372003061629,hm,0,Read,12345856,4096,1331\n",
             "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
@@ -57,17 +54,13 @@ impl LineFormat for Msr {
         likeness: |sample| Likeness::likely(sample.fields().len() == COLUMNS.columns.len()),
         also_called,
         writing: Some(Writing {
-            address_grain: 1,
-            size_grain: 1,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| {
                 let kind = if r.is_read() { "Read" } else { "Write" };
                 writeln!(out, "{},pumice,0,{kind},{},{},0", r.time, r.offset, r.bytes)
             },
-            tail: no_tail,
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     /// Works on bytes: the only field that may hold other than ASCII is the host's name.

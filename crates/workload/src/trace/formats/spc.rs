@@ -4,7 +4,7 @@
 //! fields behind these five; they are not used.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, letter, size, span};
 use crate::trace::record::sample::{Likeness, is_letter};
@@ -34,29 +34,22 @@ impl LineFormat for Spc {
         units: "time: seconds; LBA: sectors of 512 bytes; size: bytes",
         time: TimeScale { tick_ns: 1, decimals: 9, epoch: None, column: "Timestamp", allowed: "seconds" },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &["0,303567,3584,w,0.000000\n", " 0 , 303567 , 3584 , w , 0.5\n"],
         likeness: |sample| match sample.fields()[..] {
             // A letter in the second field is another format's opcode.
             [_, address, _, opcode, _] => Likeness::likely(is_letter(opcode) && !is_letter(address)),
             _ => Likeness::No,
         },
-        also_called: no_other_name,
         writing: Some(Writing {
             // The address is a sector's, the size is not.
             address_grain: SECTOR_BYTES,
-            size_grain: 1,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| {
                 let (first, _) = r.sectors();
                 writeln!(out, "0,{first},{},{},{}", r.bytes, r.letter(), r.scale.written(r.time))
             },
-            tail: no_tail,
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

@@ -4,7 +4,7 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, device_and_extent};
 use crate::trace::record::sample::{Likeness, SimulatorTimes};
@@ -34,28 +34,20 @@ impl LineFormat for SsdSim {
         units: "time: nanoseconds; LBA and size: sectors of 512 bytes; 1 is a read",
         time: TimeScale { tick_ns: 1, decimals: 0, epoch: None, column: "time", allowed: "nanoseconds" },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &["26214000 1 240840 6 0\n", "0 0 303567 7 1\n0 0 303567 7 1\n"],
         likeness: |sample| match sample.simulator_times() {
             Some(SimulatorTimes::Nanoseconds) => Likeness::Likely,
             Some(SimulatorTimes::Either(why)) => Likeness::Possible { why, sign: "whole nanoseconds" },
             Some(SimulatorTimes::Milliseconds) | None => Likeness::No,
         },
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: SECTOR_BYTES,
-            size_grain: SECTOR_BYTES,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| {
                 let (first, count) = r.sectors();
                 writeln!(out, "{} 0 {first} {count} {}", r.time, u8::from(r.is_read()))
             },
-            tail: no_tail,
+            ..Writing::IN_SECTORS
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

@@ -2,7 +2,7 @@
 //! seconds since 1970, offset and size in bytes. The response time is not used and may be missing.
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, letter, size, span};
 use crate::trace::record::sample::Likeness;
@@ -39,24 +39,17 @@ impl LineFormat for Systor {
             allowed: "seconds since 1970 in the years 1980 to 2099",
         },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &[
             "1456095145.133076000,0.000806000,R,0,899056122368,131072\n",
             "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.1,,R,0,8,131072\n",
         ],
         likeness: |sample| Likeness::likely(sample.fields().len() == COLUMNS.columns.len()),
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: 1,
-            size_grain: 1,
-            fua: false,
             head: "Timestamp,Response,IOType,LUN,Offset,Size\n",
-            head_with_streams: None,
             line: |out, r| writeln!(out, "{},,{},0,{},{}", r.scale.written(r.time), r.letter(), r.offset, r.bytes),
-            tail: no_tail,
+            ..Writing::IN_BYTES
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]

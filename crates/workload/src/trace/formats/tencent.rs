@@ -5,7 +5,7 @@
 use pumice_types::RequestKind;
 
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
-use crate::trace::formats::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::ParsedLine;
 use crate::trace::record::fields::{Cursor, sectors};
 use crate::trace::record::sample::{Likeness, whole};
@@ -41,9 +41,6 @@ impl LineFormat for Tencent {
             allowed: "seconds since 1970 in the years 1980 to 2099",
         },
         columns: Some(&COLUMNS),
-        trims: false,
-        flushes: false,
-        zones: false,
         examples: &[
             "1538323200,4247200,128,1,1058\n",
             "Timestamp,Offset,Size,IOType,VolumeID\r\n1538323200,4247200,128,1,1058\r\n",
@@ -52,19 +49,14 @@ impl LineFormat for Tencent {
             let fields = sample.fields();
             Likeness::likely(fields.len() == 5 && fields.iter().all(|field| whole(field).is_some()))
         },
-        also_called: no_other_name,
         writing: Some(Writing {
-            address_grain: SECTOR_BYTES,
-            size_grain: SECTOR_BYTES,
-            fua: false,
-            head: "",
-            head_with_streams: None,
             line: |out, r| {
                 let (first, count) = r.sectors();
                 writeln!(out, "{},{first},{count},{},0", r.time, u8::from(!r.is_read()))
             },
-            tail: no_tail,
+            ..Writing::IN_SECTORS
         }),
+        ..FormatFacts::PLAIN
     };
 
     #[inline]
