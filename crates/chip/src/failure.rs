@@ -1,16 +1,21 @@
 //! Failures of a chip: why an operation was refused, failed or lost its power.
 
-use std::fmt;
-
 use pumice_nand::{ChipError, Rule, Violation};
 use pumice_types::{BlockId, PageAddress};
+use thiserror::Error;
 
 /// Why an operation did not end well.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChipFailure {
     /// A rule of the chip. Nothing has changed.
-    Rule(Violation),
+    #[error(transparent)]
+    Rule(#[from] Violation),
     /// An address that the chip does not have. Nothing has changed.
+    #[error(
+        "flash rule 'address-range' refuses block {block} page {page}; there are blocks 0 to {}, pages 0 to \
+         {}",
+        .blocks - 1, .pages - 1
+    )]
     Address {
         /// Block asked for.
         block: u32,
@@ -22,14 +27,19 @@ pub enum ChipFailure {
         pages: u16,
     },
     /// The page fails its code.
+    #[error("block {} page {} fails its code", .0.block.0, .0.page)]
     Uncorrectable(PageAddress),
     /// A program reported a failure. The page is not to be trusted.
+    #[error("the program of block {} page {} failed; the block is going bad", .0.block.0, .0.page)]
     ProgramFailed(PageAddress),
     /// An erase reported a failure. What it was to erase is not to be trusted.
+    #[error("the erase of block {} failed; the block is going bad", .0.0)]
     EraseFailed(BlockId),
     /// The power was cut, now or before.
+    #[error("the power is off")]
     PowerLost,
     /// A call that means nothing. Nothing has changed.
+    #[error("{0}")]
     Usage(String),
 }
 
@@ -45,39 +55,6 @@ impl ChipFailure {
             | ChipFailure::PowerLost
             | ChipFailure::Usage(_) => None,
         }
-    }
-}
-
-impl fmt::Display for ChipFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChipFailure::Rule(violation) => violation.fmt(f),
-            ChipFailure::Address { block, page, blocks, pages } => write!(
-                f,
-                "flash rule 'address-range' refuses block {block} page {page}; there are blocks 0 to {}, pages 0 to {}",
-                blocks - 1,
-                pages - 1
-            ),
-            ChipFailure::Uncorrectable(page) => {
-                write!(f, "block {} page {} fails its code", page.block.0, page.page)
-            }
-            ChipFailure::ProgramFailed(page) => {
-                write!(f, "the program of block {} page {} failed; the block is going bad", page.block.0, page.page)
-            }
-            ChipFailure::EraseFailed(block) => {
-                write!(f, "the erase of block {} failed; the block is going bad", block.0)
-            }
-            ChipFailure::PowerLost => f.write_str("the power is off"),
-            ChipFailure::Usage(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for ChipFailure {}
-
-impl From<Violation> for ChipFailure {
-    fn from(violation: Violation) -> ChipFailure {
-        ChipFailure::Rule(violation)
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside, reads_one_page};
 use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageUnit, Time, UnitSource};
+use thiserror::Error;
 
 use crate::header::LogHeader;
 use crate::record::{LogRecord, RECORD_BYTES};
@@ -19,24 +20,15 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// A log that cannot be replayed to its end, in one line with the place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LogError {
     /// The file is no log, or damaged.
+    #[error("{0}")]
     Damaged(String),
     /// The caller asked to stop.
+    #[error("interrupted")]
     Interrupted,
 }
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogError::Damaged(text) => f.write_str(text),
-            LogError::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for LogError {}
 
 /// The first command that the chip would have refused, or that did not find the tag that it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]

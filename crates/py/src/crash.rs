@@ -78,20 +78,13 @@ impl PythonCrashLab {
 
 /// The spec in the header of a recording, as JSON.
 #[pyfunction]
-fn recording_header(path: PathBuf) -> PyResult<String> {
+pub fn recording_header(path: PathBuf) -> PyResult<String> {
     let header = RecordedSession::header(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(json!(header.spec).to_string())
 }
 
 /// Where cuts can be made, by name.
 #[pyfunction]
-fn cut_places() -> Vec<&'static str> {
+pub fn cut_places() -> Vec<&'static str> {
     CutPlaces::NAMES.to_vec()
-}
-
-/// Adds all of this to the module.
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PythonCrashLab>()?;
-    module.add_function(wrap_pyfunction!(recording_header, module)?)?;
-    module.add_function(wrap_pyfunction!(cut_places, module)?)
 }

@@ -21,7 +21,7 @@ mod traces;
 use std::path::PathBuf;
 
 use attended::{Desk, attend};
-use errors::{SimulationError, SpecError, TraceError, sim_error, spec_error, trace_error};
+use errors::{SpecError, sim_error, spec_error, trace_error};
 use json::{parse, to_json};
 use pumice_config::{Config, SpecSource, preset};
 use pumice_engine::results::fields_of_result;
@@ -251,68 +251,37 @@ fn life(py: Python<'_>, request: &str, query: &str, progress: Option<Py<PyAny>>)
 
 /// The module.
 #[pymodule]
-fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add_errors(module)?;
-    add_classes(module)?;
-    crash::add_to(module)?;
-    module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
-    module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(commit, module)?)?;
-    module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(runs::run, module)?)?;
-    module.add_function(wrap_pyfunction!(plugins::conform, module)?)?;
-    module.add_function(wrap_pyfunction!(plugins::plugin_of_library, module)?)?;
-    module.add_function(wrap_pyfunction!(snapshots::snapshot_save, module)?)?;
-    module.add_function(wrap_pyfunction!(snapshots::snapshot_info, module)?)?;
-    module.add_function(wrap_pyfunction!(snapshots::aged_keys, module)?)?;
-    module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
-    module.add_function(wrap_pyfunction!(presets, module)?)?;
-    module.add_function(wrap_pyfunction!(preset_facts, module)?)?;
-    module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(result_fields, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)?;
-    module.add_function(wrap_pyfunction!(explain, module)?)?;
-    module.add_function(wrap_pyfunction!(explain_all, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::trace_check, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::trace_read, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::trace_write, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::trace_formats, module)?)?;
-    module.add_function(wrap_pyfunction!(traces::fit_device, module)?)?;
-    module.add_function(wrap_pyfunction!(recorded::table_layout, module)?)?;
-    module.add_function(wrap_pyfunction!(fio_job_settings, module)?)?;
-    module.add_function(wrap_pyfunction!(file_digest, module)?)?;
-    module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;
-    module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
-    module.add_function(wrap_pyfunction!(merges_of_updates, module)?)?;
-    module.add_function(wrap_pyfunction!(superblock_indices, module)?)?;
-    module.add_function(wrap_pyfunction!(block_pages, module)?)?;
-    module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
-    module.add_function(wrap_pyfunction!(erase_model, module)?)?;
-    module.add_function(wrap_pyfunction!(life, module)?)?;
-    Ok(())
-}
-
-/// What lasts from call to call.
-fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<chip::PythonChip>()?;
-    module.add_class::<chip::ChipState>()?;
-    module.add_class::<torture::PythonTorture>()?;
-    module.add_class::<device::PythonDevice>()?;
-    module.add_class::<serve::PythonServer>()
-}
-
-/// What the module's functions raise.
-fn add_errors(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("SpecError", py.get_type::<SpecError>())?;
-    module.add("TraceError", py.get_type::<TraceError>())?;
-    module.add("SimulationError", py.get_type::<SimulationError>())?;
-    module.add("DeviceRefusal", py.get_type::<device::DeviceRefusal>())?;
-    module.add("ChipError", py.get_type::<chip::ChipError>())?;
-    module.add("Refused", py.get_type::<chip::Refused>())?;
-    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
-    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
-    module.add("PowerLost", py.get_type::<chip::PowerLost>())
+mod _engine {
+    #[pymodule_export]
+    use super::chip::{ChipError, ChipState, OperationFailed, PowerLost, PythonChip, Refused, Uncorrectable};
+    #[pymodule_export]
+    use super::crash::{PythonCrashLab, cut_places, recording_header};
+    #[pymodule_export]
+    use super::device::{DeviceRefusal, PythonDevice};
+    #[pymodule_export]
+    use super::errors::{SimulationError, SpecError, TraceError};
+    #[pymodule_export]
+    use super::outputs::verify_log;
+    #[pymodule_export]
+    use super::plugins::{conform, plugin_of_library};
+    #[pymodule_export]
+    use super::policies::policy_of_library;
+    #[pymodule_export]
+    use super::recorded::table_layout;
+    #[pymodule_export]
+    use super::runs::{resolve, run};
+    #[pymodule_export]
+    use super::serve::{PythonServer, ask_served};
+    #[pymodule_export]
+    use super::snapshots::{aged_keys, snapshot_info, snapshot_save};
+    #[pymodule_export]
+    use super::torture::PythonTorture;
+    #[pymodule_export]
+    use super::traces::{fit_device, trace_check, trace_formats, trace_info, trace_read, trace_write};
+    #[pymodule_export]
+    use super::{
+        block_pages, commit, erase_model, explain, explain_all, file_digest, fio_job_settings, life, merges_of_updates,
+        plan_m_merge, plan_reclaim, preset_facts, preset_toml, presets, result_fields, schema, superblock_indices,
+        version, workloads,
+    };
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use strsim::damerau_levenshtein;
+use thiserror::Error;
 
 /// What kind of mistake an error names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,8 @@ pub enum TraceErrorKind {
 }
 
 /// An error of a trace, a twin or a generator. Its `Display` is one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{line}")]
 pub struct TraceError {
     kind: TraceErrorKind,
     line: String,
@@ -62,14 +64,6 @@ impl TraceError {
         self.kind
     }
 }
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.line)
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// A number and what it counts: `1 line`, `3 lines`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {

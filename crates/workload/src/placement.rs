@@ -1,9 +1,9 @@
 //! Where a workload's addresses go on the device: as they are, modulo its capacity, or compacted.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use pumice_types::choice;
+use thiserror::Error;
 
 choice! {
     /// What happens to addresses that the device does not have.
@@ -36,45 +36,26 @@ const REGION_SHIFT: u32 = 20;
 const VOLUME_SHIFT: u32 = 64 - REGION_SHIFT;
 
 /// Why a request has no place. `Display` is the sentence after `file:line: `.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum Misfit {
-    Beyond {
-        first: u64,
-        last: u64,
-        capacity: u64,
-    },
-    LongerThanDevice {
-        bytes: u32,
-        capacity: u64,
-    },
-    TooManyRegions {
-        capacity: u64,
-    },
+    #[error(
+        "bytes {first} to {last} lie beyond the device's user capacity of {capacity} bytes; set \
+         workload.address = \"wrap\" or \"compact\", or let --fit-device find a device that is large enough"
+    )]
+    Beyond { first: u64, last: u64, capacity: u64 },
+    #[error(
+        "a request of {bytes} bytes is longer than the device's user capacity of {capacity} bytes; use a \
+         larger device"
+    )]
+    LongerThanDevice { bytes: u32, capacity: u64 },
+    #[error(
+        "even compacted, the 1 MiB regions touched up to here exceed the device's user capacity of \
+         {capacity} bytes; set workload.address = \"wrap\", or let --fit-device find a device that is large enough"
+    )]
+    TooManyRegions { capacity: u64 },
     /// The second reading of a file found what the first did not.
+    #[error("the file changed while it was read; a file that rests is needed")]
     Changed,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Misfit::Beyond { first, last, capacity } => write!(
-                f,
-                "bytes {first} to {last} lie beyond the device's user capacity of {capacity} bytes; \
-                 set workload.address = \"wrap\" or \"compact\", or let --fit-device find a device that is large enough"
-            ),
-            Misfit::LongerThanDevice { bytes, capacity } => write!(
-                f,
-                "a request of {bytes} bytes is longer than the device's user capacity of {capacity} bytes; \
-                 use a larger device"
-            ),
-            Misfit::TooManyRegions { capacity } => write!(
-                f,
-                "even compacted, the 1 MiB regions touched up to here exceed the device's user capacity of \
-                 {capacity} bytes; set workload.address = \"wrap\", or let --fit-device find a device that is large enough"
-            ),
-            Misfit::Changed => f.write_str("the file changed while it was read; a file that rests is needed"),
-        }
-    }
 }
 
 /// Applies one policy to a stream of requests and counts what it changed.

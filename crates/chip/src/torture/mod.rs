@@ -7,10 +7,10 @@
 mod case;
 mod trial;
 
-use std::fmt;
 use std::ops::Range;
 
 use pumice_types::{Choice, choice};
+use thiserror::Error;
 
 use crate::{Chip, ChipFailure, ChipSnapshot, CutOutcome};
 pub use case::{Case, Combination};
@@ -122,16 +122,9 @@ pub struct CaseFailure {
 }
 
 /// Why nothing can be tried.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
+#[error("{0}")]
 pub struct TortureError(pub String);
-
-impl fmt::Display for TortureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TortureError {}
 
 impl From<ChipFailure> for TortureError {
     fn from(failure: ChipFailure) -> TortureError {

@@ -72,72 +72,49 @@ fn number_of(kind: RequestKind) -> u8 {
     }
 }
 
-/// An event as it is kept.
+/// An event as it is kept: its time, a long number, a short one, its kind, and whether a write is forced.
 pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
+    let (at, long, short, kind, fua) = match *event {
+        DeviceEvent::Request(HostRequest { arrival, offset_bytes, bytes, kind, fua, .. }) => {
+            (arrival, offset_bytes, bytes, number_of(kind), fua)
+        }
+        DeviceEvent::Cut(at) => (at, 0, 0, CUT, false),
+        DeviceEvent::Fault(at, block) => (at, 0, block, FAULT, false),
+        DeviceEvent::Age(at, AgeOrder { pec, writes }) => (at, writes.to_bits(), pec, AGE, false),
+        DeviceEvent::Commit(at, bytes) => (at, bytes, 0, COMMIT, false),
+    };
     let mut entry = [0; ENTRY_BYTES];
-    match event {
-        DeviceEvent::Request(request) => {
-            entry[..8].copy_from_slice(&request.arrival.0.to_le_bytes());
-            entry[8..16].copy_from_slice(&request.offset_bytes.to_le_bytes());
-            entry[16..20].copy_from_slice(&request.bytes.to_le_bytes());
-            (entry[20], entry[21]) = (number_of(request.kind), u8::from(request.fua));
-        }
-        DeviceEvent::Cut(at) => {
-            entry[..8].copy_from_slice(&at.0.to_le_bytes());
-            entry[20] = CUT;
-        }
-        DeviceEvent::Fault(at, block) => {
-            entry[..8].copy_from_slice(&at.0.to_le_bytes());
-            entry[16..20].copy_from_slice(&block.to_le_bytes());
-            entry[20] = FAULT;
-        }
-        DeviceEvent::Age(at, AgeOrder { pec, writes }) => {
-            entry[..8].copy_from_slice(&at.0.to_le_bytes());
-            entry[8..16].copy_from_slice(&writes.to_bits().to_le_bytes());
-            entry[16..20].copy_from_slice(&pec.to_le_bytes());
-            entry[20] = AGE;
-        }
-        DeviceEvent::Commit(at, bytes) => {
-            entry[..8].copy_from_slice(&at.0.to_le_bytes());
-            entry[8..16].copy_from_slice(&bytes.to_le_bytes());
-            entry[20] = COMMIT;
-        }
-    }
+    entry[..8].copy_from_slice(&at.0.to_le_bytes());
+    entry[8..16].copy_from_slice(&long.to_le_bytes());
+    entry[16..20].copy_from_slice(&short.to_le_bytes());
+    (entry[20], entry[21]) = (kind, fua.into());
     entry
 }
 
 /// The event of an entry; `None` if it is none.
 pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
-    let (arrival, rest) = entry.split_first_chunk::<8>()?;
-    let (offset, rest) = rest.split_first_chunk::<8>()?;
-    let (bytes, rest) = rest.split_first_chunk::<4>()?;
-    let (at, number) = (Time(u64::from_le_bytes(*arrival)), u32::from_le_bytes(*bytes));
-    match rest[0] {
+    let (arrival, rest) = entry.split_first_chunk()?;
+    let (long, rest) = rest.split_first_chunk()?;
+    let (short, rest) = rest.split_first_chunk()?;
+    let (at, long, short) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*long), u32::from_le_bytes(*short));
+    let kind = match rest[0] {
         CUT => return Some(DeviceEvent::Cut(at)),
-        FAULT => return Some(DeviceEvent::Fault(at, number)),
-        COMMIT => return Some(DeviceEvent::Commit(at, u64::from_le_bytes(*offset))),
-        AGE => {
-            let writes = f64::from_bits(u64::from_le_bytes(*offset));
-            return Some(DeviceEvent::Age(at, AgeOrder { pec: number, writes }));
-        }
-        _ => {}
-    }
-    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
-    let kind = kinds.into_iter().find(|&kind| number_of(kind) == rest[0])?;
+        FAULT => return Some(DeviceEvent::Fault(at, short)),
+        AGE => return Some(DeviceEvent::Age(at, AgeOrder { pec: short, writes: f64::from_bits(long) })),
+        COMMIT => return Some(DeviceEvent::Commit(at, long)),
+        0 => RequestKind::Read,
+        1 => RequestKind::Write,
+        2 => RequestKind::Trim,
+        3 => RequestKind::Flush,
+        _ => return None,
+    };
     let fua = match rest[1] {
         0 => false,
         1 => true,
         _ => return None,
     };
-    Some(DeviceEvent::Request(HostRequest {
-        arrival: at,
-        offset_bytes: u64::from_le_bytes(*offset),
-        bytes: number,
-        kind,
-        fua,
-        stream: 0,
-        flow: 0,
-    }))
+    let request = HostRequest { arrival: at, offset_bytes: long, bytes: short, kind, fua, stream: 0, flow: 0 };
+    Some(DeviceEvent::Request(request))
 }
 
 /// The next event; `None` at the end.

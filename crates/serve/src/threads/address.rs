@@ -1,16 +1,16 @@
 //! Where a device is served: a socket of the file system, or a port of this machine.
 
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use pumice_engine::SimError;
 use pumice_types::{SpecError, refuse};
+use socket2::Socket;
 
 /// Where clients connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +66,9 @@ fn escaped(path: &str) -> String {
 }
 
 /// What takes connections.
-pub enum Listener {
-    /// A socket of the file system; its file is removed in the end.
-    Unix(UnixListener, PathBuf),
-    /// A port.
-    Tcp(TcpListener, u16),
+pub struct Listener {
+    socket: Socket,
+    address: Address,
 }
 
 impl Listener {
@@ -88,22 +86,20 @@ impl Listener {
                 if is_socket && UnixStream::connect(path).is_err_and(is_refused) {
                     std::fs::remove_file(path).map_err(refused)?;
                 }
-                UnixListener::bind(path).map(|listener| Listener::Unix(listener, path.clone())).map_err(refused)
+                let socket = UnixListener::bind(path).map_err(refused)?.into();
+                Ok(Listener { socket, address: address.clone() })
             }
             Address::Tcp(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map_err(refused)?;
                 let port = listener.local_addr().map_err(refused)?.port();
-                Ok(Listener::Tcp(listener, port))
+                Ok(Listener { socket: listener.into(), address: Address::Tcp(port) })
             }
         }
     }
 
     /// Where it listens, a port that was free in place of 0.
     pub fn address(&self) -> Address {
-        match self {
-            Listener::Unix(_, path) => Address::Unix(path.clone()),
-            Listener::Tcp(_, port) => Address::Tcp(*port),
-        }
+        self.address.clone()
     }
 
     /// The next connection.
@@ -111,108 +107,37 @@ impl Listener {
     /// # Errors
     /// The system's.
     pub fn accept(&self) -> io::Result<Socket> {
-        match self {
-            Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
-            Listener::Tcp(listener, _) => {
-                let (stream, _) = listener.accept()?;
-                stream.set_nodelay(true)?;
-                Ok(Socket::Tcp(stream))
-            }
+        let (socket, _) = self.socket.accept()?;
+        if let Address::Tcp(_) = self.address {
+            socket.set_tcp_nodelay(true)?;
         }
+        Ok(socket)
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Listener::Unix(_, path) = self {
+        if let Address::Unix(path) = &self.address {
             // The socket's file may be gone already.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// One connection.
-pub enum Socket {
-    /// A socket of the file system.
-    Unix(UnixStream),
-    /// A socket of a port.
-    Tcp(TcpStream),
-}
-
-impl Socket {
-    /// Connects to an address.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn connect(address: &Address) -> io::Result<Socket> {
-        match address {
-            Address::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
-            Address::Tcp(port) => TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, *port))).map(Socket::Tcp),
-        }
-    }
-
-    /// Another handle of the same connection.
-    ///
-    /// # Errors
-    /// The system has no handle left.
-    pub fn another(&self) -> io::Result<Socket> {
-        match self {
-            Socket::Unix(stream) => stream.try_clone().map(Socket::Unix),
-            Socket::Tcp(stream) => stream.try_clone().map(Socket::Tcp),
-        }
-    }
-
-    /// How long a read may wait; `None`: for ever.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn limit_reads(&self, limit: Option<Duration>) -> io::Result<()> {
-        match self {
-            Socket::Unix(stream) => stream.set_read_timeout(limit),
-            Socket::Tcp(stream) => stream.set_read_timeout(limit),
-        }
-    }
-
-    /// How long a write may wait; `None`: for ever.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn limit_writes(&self, limit: Option<Duration>) -> io::Result<()> {
-        match self {
-            Socket::Unix(stream) => stream.set_write_timeout(limit),
-            Socket::Tcp(stream) => stream.set_write_timeout(limit),
-        }
-    }
-
-    /// Ends one direction or both; a connection that has ended already stays so.
-    pub fn end(&self, direction: Shutdown) {
-        let _ = match self {
-            Socket::Unix(stream) => stream.shutdown(direction),
-            Socket::Tcp(stream) => stream.shutdown(direction),
-        };
+/// Connects to an address.
+///
+/// # Errors
+/// The system's.
+pub fn connect(address: &Address) -> io::Result<Socket> {
+    match address {
+        Address::Unix(path) => UnixStream::connect(path).map(Socket::from),
+        Address::Tcp(port) => TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).map(Socket::from),
     }
 }
 
-impl Read for Socket {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => stream.read(out),
-            Socket::Tcp(stream) => stream.read(out),
-        }
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => stream.write(bytes),
-            Socket::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Ends one direction or both; a connection that has ended already stays so.
+pub fn end(socket: &Socket, direction: Shutdown) {
+    let _ = socket.shutdown(direction);
 }
 
 #[cfg(test)]
@@ -244,8 +169,8 @@ mod tests {
         let listener = Listener::bind(&Address::Tcp(0)).expect("a free port");
         let Address::Tcp(port) = listener.address() else { panic!("a port was asked for") };
         let _client = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-        let Ok(Socket::Tcp(stream)) = listener.accept() else { panic!("a client has come") };
-        assert!(stream.nodelay().expect("a socket"));
+        let socket = listener.accept().expect("a client has come");
+        assert!(socket.tcp_nodelay().expect("a socket"));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use socket2::Socket;
+
 use crate::protocol::handshake::{
     ALLOCATION, ALLOCATION_ID, ClientFlags, ClientOption, MetaQueries, OPTION_MAX, OptionHeader, OptionReply,
     export_reply,
@@ -16,7 +18,7 @@ use crate::protocol::handshake::{
 use crate::protocol::transmission::{Command, ErrorCode, Reply, RequestHeader};
 use crate::protocol::{FIXED_NEWSTYLE, GREETING, NO_ZEROES, PAYLOAD_MAX, SECTOR};
 use crate::recording::operation::{ClientOperation, Place};
-use crate::threads::address::Socket;
+use crate::threads::address::end;
 
 /// Name of the one export. The empty name means it too.
 pub const EXPORT: &str = "pumice";
@@ -133,7 +135,7 @@ impl Replies {
             // What is answered on a broken connection is forgotten, so that its reader ends.
             if !is_broken && self.send(&mut out, &mut bytes).is_err() {
                 is_broken = true;
-                out.end(Shutdown::Both);
+                end(&out, Shutdown::Both);
             } else if is_broken {
                 self.lock().bytes.clear();
             }
@@ -163,7 +165,7 @@ impl ClientInput {
     /// From now on messages may take as long as they like.
     fn take_any_time(&mut self) -> io::Result<()> {
         self.ends = None;
-        self.socket.limit_reads(None)
+        self.socket.set_read_timeout(None)
     }
 }
 
@@ -174,7 +176,7 @@ impl Read for ClientInput {
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.socket.limit_reads(Some(left))?;
+            self.socket.set_read_timeout(Some(left))?;
         }
         self.socket.read(out)
     }
@@ -205,8 +207,8 @@ pub fn serve(
     (facts, are_late): (ExportFacts, bool),
     submit: &dyn Fn(ClientOperation, ReplyTo) -> bool,
 ) -> io::Result<()> {
-    socket.limit_writes(Some(WRITE_LIMIT))?;
-    let mut out = socket.another()?;
+    socket.set_write_timeout(Some(WRITE_LIMIT))?;
+    let mut out = socket.try_clone()?;
     let mut input = BufReader::with_capacity(1 << 16, ClientInput { socket, ends: None });
     let Some(settled) = shake_hands(&mut input, &mut out, facts)? else { return Ok(()) };
     input.get_mut().take_any_time()?;
@@ -223,10 +225,10 @@ pub fn serve(
     let ended = take_requests(&mut input, &mut requests, submit);
     let sent = requests.send();
     // What is under way is still answered.
-    input.get_ref().socket.end(Shutdown::Read);
+    end(&input.get_ref().socket, Shutdown::Read);
     replies.end();
     sender.into_iter().for_each(|sender| drop(sender.join()));
-    input.get_ref().socket.end(Shutdown::Both);
+    end(&input.get_ref().socket, Shutdown::Both);
     ended.and(sent)
 }
 

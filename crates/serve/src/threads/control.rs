@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use socket2::Socket;
 
-use crate::threads::address::{Address, Socket};
+use crate::threads::address::{Address, connect};
 use pumice_engine::SimError;
 use pumice_types::{SpecError, refuse};
 
@@ -76,6 +77,11 @@ impl ControlRequest {
             .map_err(|error| refuse!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
     }
 
+    /// Whether clients lose their connections by it: what they know of the device is no longer true.
+    pub fn parts_clients(&self) -> bool {
+        matches!(self, ControlRequest::Cut {} | ControlRequest::Restore { .. })
+    }
+
     /// Whether the device may be at it for minutes.
     fn takes_long(&self) -> bool {
         match self {
@@ -114,10 +120,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # Errors
 /// Nobody listens at the address, or no answer comes.
 pub fn ask(address: &Address, question: &str) -> io::Result<String> {
-    let mut socket = Socket::connect(address)?;
+    let mut socket = connect(address)?;
     let takes_long = ControlRequest::parse(question).is_ok_and(|request| request.takes_long());
-    socket.limit_reads((!takes_long).then_some(PATIENCE))?;
-    socket.limit_writes(Some(PATIENCE))?;
+    socket.set_read_timeout((!takes_long).then_some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))?;
     socket.write_all(format!("{question}\n").as_bytes())?;
     let mut line = String::new();
     let answered = BufReader::new(socket).read_line(&mut line);
@@ -137,7 +143,7 @@ fn no_answer(error: io::Error) -> io::Error {
 /// # Errors
 /// The connection broke.
 pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value, SimError>) -> io::Result<()> {
-    let mut out = socket.another()?;
+    let mut out = socket.try_clone()?;
     let mut input = BufReader::new(socket);
     loop {
         let mut line = Vec::new();

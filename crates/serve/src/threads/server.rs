@@ -16,17 +16,17 @@ use std::time::{Duration, Instant};
 use pumice_config::Config;
 use pumice_engine::SimError;
 use serde_json::{Value, json};
+use socket2::Socket;
 
 use crate::protocol::transmission::{ErrorCode, Reply};
-use crate::recording::journal::AgeOrder;
 use crate::recording::spec::served_config;
-use crate::threads::address::{Address, Listener, Socket};
+use crate::threads::address::{Address, Listener, connect, end};
 use crate::threads::clock::ServeClock;
 use crate::threads::connection::{self, ExportFacts, ReplyTo};
 use crate::threads::control::{self, ControlRequest};
 use crate::threads::options::ServeOptions;
 use crate::threads::told::ThreadTold;
-use crate::threads::work::{AskedOperation, DeviceQuestion, Service};
+use crate::threads::work::{AskedOperation, Service};
 
 /// Most clients of the device at a time. More are closed at once.
 const CLIENTS_MAX: usize = 64;
@@ -92,7 +92,7 @@ impl Connections {
         }
         let idle = self.open.iter().find(|(_, (_, peer))| *peer == Peer::Control).map(|(&number, _)| number);
         let ended = idle.and_then(|number| self.open.remove(&number));
-        ended.iter().for_each(|(socket, _)| socket.end(Shutdown::Both));
+        ended.iter().for_each(|(socket, _)| end(socket, Shutdown::Both));
         ended.is_some()
     }
 }
@@ -201,7 +201,7 @@ impl Server {
         self.shared.stops.store(true, Ordering::Relaxed);
         for (address, thread) in self.listening {
             // The listener looks up at the next connection, which is this one. If it cannot be made, it has ended.
-            if Socket::connect(&address).is_ok() {
+            if connect(&address).is_ok() {
                 let _ = thread.join();
             }
         }
@@ -256,7 +256,7 @@ impl ServerShared {
     }
 
     /// Asks the device something.
-    fn ask(&self, question: DeviceQuestion) -> Result<Value, SimError> {
+    fn ask(&self, question: &ControlRequest) -> Result<Value, SimError> {
         let answer = self.service()?.ask(question);
         self.tell_keeper();
         answer
@@ -286,31 +286,22 @@ impl ServerShared {
 
     /// Answers what a control client may ask.
     fn answer(&self, request: &ControlRequest) -> Result<Value, SimError> {
-        let question = match request {
-            ControlRequest::Status {} => return self.status(),
-            ControlRequest::Stop {} => {
-                self.asked_to_stop.store(true, Ordering::Relaxed);
-                return Ok(json!("the device is about to end"));
-            }
-            ControlRequest::Result {} => DeviceQuestion::Result,
-            ControlRequest::Cut {} => DeviceQuestion::Cut,
-            ControlRequest::Fault { block } => DeviceQuestion::Fault(*block),
-            ControlRequest::Age { pec, writes } => DeviceQuestion::Age(AgeOrder { pec: *pec, writes: *writes }),
-            ControlRequest::Snapshot { name } => DeviceQuestion::Snapshot(name.clone()),
-            ControlRequest::Restore { name } => DeviceQuestion::Restore(name.clone()),
-            ControlRequest::Forget { name } => DeviceQuestion::Forget(name.clone()),
-            ControlRequest::Mark { text } => DeviceQuestion::Mark(text.clone()),
-        };
-        let parts_clients = question.parts_clients();
-        let answer = self.ask(question)?;
-        if parts_clients {
+        if let ControlRequest::Status {} = request {
+            return self.status();
+        }
+        if let ControlRequest::Stop {} = request {
+            self.asked_to_stop.store(true, Ordering::Relaxed);
+            return Ok(json!("the device is about to end"));
+        }
+        let answer = self.ask(request)?;
+        if request.parts_clients() {
             self.part_with_clients();
         }
         Ok(answer)
     }
 
     fn status(&self) -> Result<Value, SimError> {
-        let mut status = self.ask(DeviceQuestion::Progress)?;
+        let mut status = self.ask(&ControlRequest::Status {})?;
         let (open, taken) = {
             let connections = self.lock();
             (connections.open.len(), connections.taken)
@@ -327,7 +318,7 @@ impl ServerShared {
     fn part_with_clients(&self) {
         let connections = self.lock();
         let clients = connections.open.values().filter(|(_, peer)| *peer == Peer::Client);
-        clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
+        clients.for_each(|(socket, _)| end(socket, Shutdown::Both));
     }
 
     /// Talks with a client of the device, or with one of the control socket, until it leaves.
@@ -374,7 +365,7 @@ impl ServerShared {
         connections.taken += 1;
         let number = connections.taken;
         let peer = if is_client { Peer::Client } else { Peer::Control };
-        connections.open.insert(number, (socket.another()?, peer));
+        connections.open.insert(number, (socket.try_clone()?, peer));
         Ok(Some(number))
     }
 
@@ -382,7 +373,7 @@ impl ServerShared {
     fn close_all(&self) {
         for direction in [Shutdown::Read, Shutdown::Both] {
             let connections = self.lock();
-            connections.open.values().for_each(|(socket, _)| socket.end(direction));
+            connections.open.values().for_each(|(socket, _)| end(socket, direction));
             let is_open = |connections: &mut Connections| !connections.open.is_empty();
             let waited = self.closed.wait_timeout_while(connections, PARTING, is_open);
             if waited.is_ok_and(|(connections, _)| connections.open.is_empty()) {

@@ -21,47 +21,9 @@ use crate::recording::{RecordedSpec, RecordingHeader, RecordingWriter};
 use crate::store::Store;
 use crate::threads::clock::{ServeClock, WallClock};
 use crate::threads::connection::{ExportFacts, ReplyTo};
+use crate::threads::control::ControlRequest;
 use crate::threads::options::ServeOptions;
 use crate::threads::told::ThreadTold;
-
-/// What can be asked about the device.
-#[derive(Clone, Debug)]
-pub enum DeviceQuestion {
-    /// How far it is.
-    Progress,
-    /// The result so far.
-    Result,
-    /// What a power cut did, which is made for that.
-    Cut,
-    /// To let the next erase of a block fail.
-    Fault(u32),
-    /// To age the device.
-    Age(AgeOrder),
-    /// To keep the device as it is, under a name.
-    Snapshot(String),
-    /// To go back to a snapshot.
-    Restore(String),
-    /// To let go of a snapshot.
-    Forget(String),
-    /// To note something in the recording.
-    Mark(String),
-}
-
-impl DeviceQuestion {
-    /// Whether clients lose their connections by it: what they know of the device is no longer true.
-    pub fn parts_clients(&self) -> bool {
-        match self {
-            DeviceQuestion::Cut | DeviceQuestion::Restore(_) => true,
-            DeviceQuestion::Progress
-            | DeviceQuestion::Result
-            | DeviceQuestion::Fault(_)
-            | DeviceQuestion::Age(_)
-            | DeviceQuestion::Snapshot(_)
-            | DeviceQuestion::Forget(_)
-            | DeviceQuestion::Mark(_) => false,
-        }
-    }
-}
 
 /// What a client asks for.
 pub struct AskedOperation {
@@ -195,7 +157,7 @@ impl Service {
     ///
     /// # Errors
     /// Why there is no answer.
-    pub fn ask(&mut self, question: DeviceQuestion) -> Result<Value, SimError> {
+    pub fn ask(&mut self, question: &ControlRequest) -> Result<Value, SimError> {
         if let Some(wall) = &self.wall {
             self.device.advance(wall.now());
         }
@@ -222,21 +184,22 @@ impl Service {
         self.device.finish()?.told(&self.circumstances)
     }
 
-    fn answer(&mut self, question: DeviceQuestion) -> Result<Value, SimError> {
+    fn answer(&mut self, question: &ControlRequest) -> Result<Value, SimError> {
         match question {
-            DeviceQuestion::Cut => self.device.cut(),
-            DeviceQuestion::Fault(block) => self.device.fault(block),
-            DeviceQuestion::Age(ageing) => self.device.age(ageing),
-            DeviceQuestion::Snapshot(_) | DeviceQuestion::Restore(_) if self.wall.is_some() => {
+            ControlRequest::Cut {} => self.device.cut(),
+            ControlRequest::Fault { block } => self.device.fault(*block),
+            &ControlRequest::Age { pec, writes } => self.device.age(AgeOrder { pec, writes }),
+            ControlRequest::Snapshot { .. } | ControlRequest::Restore { .. } if self.wall.is_some() => {
                 let text = "snapshot, restore: time goes on with the wall's clock; serve with --clock virtual";
                 Err(SimError::Simulation(text.into()))
             }
-            DeviceQuestion::Snapshot(name) => self.device.snapshot(&name),
-            DeviceQuestion::Restore(name) => self.device.restore(&name),
-            DeviceQuestion::Forget(name) => self.device.forget(&name),
-            DeviceQuestion::Mark(text) => self.device.mark(&text),
-            DeviceQuestion::Progress => Ok(self.device.progress()),
-            DeviceQuestion::Result => self.device.result().and_then(|outcome| outcome.told(&self.circumstances)),
+            ControlRequest::Snapshot { name } => self.device.snapshot(name),
+            ControlRequest::Restore { name } => self.device.restore(name),
+            ControlRequest::Forget { name } => self.device.forget(name),
+            ControlRequest::Mark { text } => self.device.mark(text),
+            // The server ends the device; the device alone says how far it is.
+            ControlRequest::Status {} | ControlRequest::Stop {} => Ok(self.device.progress()),
+            ControlRequest::Result {} => self.device.result().and_then(|outcome| outcome.told(&self.circumstances)),
         }
     }
 
