@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parent / "experiments"
 
 MODES = ("quick", "full")
 
+#: The file of an experiment's published rows.
+EXPECTED = "expected.toml"
+
 #: The number of seeds, in a mode's settings and in a sweep file.
 REPEAT = "repeat"
 
@@ -95,6 +98,11 @@ class Experiment:
         return dataclasses.replace(job, expected_s=seconds)
 
 
+def published_rows(name: str, *beginnings: str) -> tuple[str, ...]:
+    """The ids of an experiment's published rows that begin with one of some texts, in order."""
+    return tuple(row.id for row in read_expected(ROOT / name / EXPECTED) if row.id.startswith(beginnings))
+
+
 def read_experiment(name: str, mode: str, repeat: int | None = None) -> Experiment:
     """Reads the experiment `name` in a mode ("quick" or "full"), with another number of seeds if one is given.
 
@@ -112,6 +120,6 @@ def read_experiment(name: str, mode: str, repeat: int | None = None) -> Experime
         raise SpecError(f"{path}: the table [modes.{mode}] is missing")
     if repeat is not None and REPEAT not in content["modes"][mode]:
         raise SpecError(f"the figures of {name} are not drawn over seeds, so its runs cannot be repeated")
-    published = directory / "expected.toml"
+    published = directory / EXPECTED
     expected = read_expected(published) if published.exists() else []
     return Experiment(name, mode, directory, content, expected, repeat)

@@ -110,6 +110,20 @@ class Drawing:
         """The drawing with the runs of one seed, for each seed that all studies of the figure were run with."""
         return [dataclasses.replace(self, runs=self.runs.of_seed(seed)) for seed in self.runs.seeds(self.figure.sweeps)]
 
+    def draw(self) -> Findings | Listing:
+        """Draws the figure. It is left out if a study of its has no run to draw, or could not be planned, or if a run
+        failed and it needs all."""
+        one, runs = self.figure, self.runs
+        if any(study.name not in self.plans for study in one.planned):
+            return {}
+        if not all(runs.any_done(study) for study in one.sweeps) or (one.needs_all and runs.error(one.sweeps)):
+            return {}
+        found = one.draw(self)
+        if not isinstance(found, Listing):
+            undeclared = found.keys() - set(one.rows)
+            assert not undeclared, f"{one.paper}, figure {one.id}: rows that it does not declare: {sorted(undeclared)}"
+        return found
+
     def file(self, ending: str = "") -> Path:
         """Path of a file of the figure, without `.png`, `.svg` or `.csv`."""
         return self.directory / f"{self.figure.stem}{ending}"
@@ -140,6 +154,7 @@ class Figure:
             are planned by a function. A figure without studies needs no run.
         rows: the rows of the scoreboard for which it has findings.
         draw: the function.
+        needs_all: whether it is left out if a run that it reads failed. Others draw what there is.
     """
 
     paper: str
@@ -148,6 +163,7 @@ class Figure:
     studies: tuple[str | PlannedStudy, ...]
     rows: tuple[str, ...]
     draw: Draw
+    needs_all: bool = False
 
     @property
     def stem(self) -> str:
@@ -173,6 +189,7 @@ def figure(
     frame: Frame,
     studies: Sequence[str | PlannedStudy] = (),
     rows: Sequence[str] = (),
+    needs_all: bool = False,
 ) -> Callable[[Draw], Draw]:
     """Declares a function as a figure of the paper in whose package it stands, with the id that its name ends in:
     `figure_cache_placed` is `cache-placed`. See `Figure` for the arguments.
@@ -185,7 +202,7 @@ def figure(
         paper, id = draw.__module__.split(".")[-2], draw.__name__.removeprefix("figure_").replace("_", "-")
         if (paper, id) in _REGISTRY:
             raise ValueError(f"{paper} has two figures {id!r}")
-        _REGISTRY[paper, id] = Figure(paper, id, frame, tuple(studies), tuple(rows), draw)
+        _REGISTRY[paper, id] = Figure(paper, id, frame, tuple(studies), tuple(rows), draw, needs_all)
         return draw
 
     return declare

@@ -78,7 +78,7 @@ def reproduce(paper: str, request: Request) -> Reproduction:
         for one in chosen:
             drawing = Drawing(one, experiment, FinishedRuns(named), staged / FIGURES, plans)
             findings |= _without_values(drawing)
-            found = _draw(drawing)
+            found = drawing.draw()
             if isinstance(found, Listing):
                 listing = found
                 listing.write(staged)
@@ -140,20 +140,6 @@ def _run(
     settings = dataclasses.replace(request.settings, title=title, store=store)
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]
-
-
-def _draw(drawing: Drawing) -> Findings | Listing:
-    """Draws a figure. It is left out if a study of its has no run to draw, or could not be planned."""
-    one = drawing.figure
-    if any(study.name not in drawing.plans for study in one.planned):
-        return {}
-    if not all(drawing.runs.any_done(study) for study in one.sweeps):
-        return {}
-    found = one.draw(drawing)
-    if not isinstance(found, Listing):
-        undeclared = found.keys() - set(one.rows)
-        assert not undeclared, f"{one.paper}, figure {one.id}: rows that it does not declare: {sorted(undeclared)}"
-    return found
 
 
 def _without_values(drawing: Drawing) -> Findings:

@@ -14,7 +14,6 @@ from pumice_papers.aero.tails import (
     PECS,
     base_shares,
     erasing,
-    no_values,
     read_tail,
     run_with,
     tail_finding,
@@ -30,11 +29,10 @@ SCHEMES = ("i-ispe", "dpes", "aero-cons", "aero")
     frame=Frame("Figure 14: read tail latency / ispe, mean over workloads", "ratio", (1.0, "ispe")),
     studies=(STUDY,),
     rows=("fig14_p9999_aero", "fig14_p9999_cons", "fig14_p999999_aero"),
+    needs_all=True,
 )
 def figure_14(drawing: Drawing) -> Findings:
     """Read tails by scheme and P/E cycles, with erases suspended by the rule of the preset."""
-    if (failed := no_values(drawing, STUDY)) is not None:
-        return failed
     found = {
         (scheme, pec, tail): pairs_of(
             drawing.runs, read_tail(tail), Variants(STUDY, run_with(scheme, pec), run_with(BASE, pec))

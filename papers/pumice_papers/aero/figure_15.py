@@ -15,7 +15,6 @@ from pumice_papers.aero.tails import (
     TAILS,
     base_shares,
     erasing,
-    no_values,
     read_tail,
     run_with,
     tail_finding,
@@ -32,11 +31,10 @@ SUSPENSIONS = ("off", PRESET_RULE)
     frame=Frame("Figure 15: read latency / ispe without suspension", "ratio", (1.0, "ispe, off")),
     studies=(STUDY,),
     rows=("fig15_no_suspension",),
+    needs_all=True,
 )
 def figure_15(drawing: Drawing) -> Findings:
     """Read tails with suspension and without, in relation to ispe that is never suspended."""
-    if (failed := no_values(drawing, STUDY)) is not None:
-        return failed
     groups = list(itertools.product(SUSPENSIONS, PECS))
     frame = dataclasses.replace(drawing.frame, x_label=erasing(base_shares(drawing, STUDY)))
     for tail, tail_name in TAILS.items():

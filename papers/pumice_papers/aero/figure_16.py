@@ -42,6 +42,7 @@ MISPREDICTION = Sensitivity(
 @figure(
     frame=Frame("Figure 16b: read latency / ispe, by misprediction rate", "ratio", (1.0, "ispe")),
     studies=("misprediction",),
+    needs_all=True,
 )
 def figure_16b(drawing: Drawing) -> Findings:
     """Read tails in relation to ispe. No row of the scoreboard: the paper prints no table of them."""

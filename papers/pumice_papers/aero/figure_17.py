@@ -60,6 +60,7 @@ MARGIN = Sensitivity(
 @figure(
     frame=Frame("Figure 17b: read latency / ispe, by requirement", "ratio", (1.0, "ispe")),
     studies=("requirement",),
+    needs_all=True,
 )
 def figure_17b(drawing: Drawing) -> Findings:
     """Read tails in relation to ispe. No row of the scoreboard: the paper prints no table of them."""

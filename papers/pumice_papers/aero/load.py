@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice_papers.aero.seed_pairs import Interval, Variants, means, pairs_of, workload_interval
-from pumice_papers.aero.tails import BASE, PEC, PECS, SCHEME, erase_share, no_values, read_tail
+from pumice_papers.aero.tails import BASE, PEC, PECS, SCHEME, erase_share, read_tail
 from pumice_papers.figures import Drawing, Findings, figure
 
 STUDY, SPEEDUP = "load", "host.speedup"
@@ -49,11 +49,10 @@ class Point:
         x_label="share of time",
     ),
     studies=(STUDY,),
+    needs_all=True,
 )
 def figure_load(drawing: Drawing) -> Findings:
     """p99.99 of reads, aero / ispe, against the share of time for which a die erases under ispe."""
-    if (failed := no_values(drawing, STUDY)) is not None:
-        return failed
     found = list(_points(drawing))
     columns = ["workload", "speedup", "PEC", "erase share of a die", "ispe, µs", "aero, µs", "ratio", "lo", "hi"]
     drawing.write_csv(

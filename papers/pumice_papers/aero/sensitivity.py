@@ -49,10 +49,8 @@ class Sensitivity:
 
 def draw_sensitivity(drawing: Drawing, what: Sensitivity) -> None:
     """Draws the tails in relation to ispe, at each value of what is varied and each PEC that was run, and
-    writes the CSV. Draws nothing if a run failed."""
+    writes the CSV."""
     (study,) = drawing.figure.sweeps
-    if drawing.runs.error([study]) is not None:
-        return
     pecs = [int(pec) for pec in drawing.runs.values(study, PEC)]
     base = [what.run(BASE, pec, DEFAULTS[what.key]) for pec in pecs]
     frame = dataclasses.replace(drawing.frame, x_label=erasing(shares_of(drawing.runs, study, base)))

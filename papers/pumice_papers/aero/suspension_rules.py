@@ -26,7 +26,6 @@ from pumice_papers.aero.tails import (
     SUSPENSION,
     TAILS,
     erasing,
-    no_values,
     read_tail,
     shares_of,
 )
@@ -92,6 +91,7 @@ CONTROLLER = [
 @figure(
     frame=Frame("Read tails, aero / ispe, by rule of suspension", "ratio", (1.0, "no change")),
     studies=("family",),
+    needs_all=True,
 )
 def figure_family(drawing: Drawing) -> Findings:
     """Ratios of read tails under each rule of suspension, at each age, means over workloads."""
@@ -101,6 +101,7 @@ def figure_family(drawing: Drawing) -> Findings:
 @figure(
     frame=Frame("Read tails, aero / ispe, by what the controller knows and lets in", "ratio", (1.0, "no change")),
     studies=("controller",),
+    needs_all=True,
 )
 def figure_controller(drawing: Drawing) -> Findings:
     """The same, by what SEF bits hold at the start, and with host writes between erase loops."""
@@ -109,8 +110,6 @@ def figure_controller(drawing: Drawing) -> Findings:
 
 def _draw(drawing: Drawing, compared: Sequence[Compared]) -> Findings:
     (study,) = drawing.figure.sweeps
-    if (failed := no_values(drawing, study)) is not None:
-        return failed
     groups = list(itertools.product(DRAWN_TAILS, PECS))
     bars = {
         one.name: [mean_ratio_or_none(_pairs(drawing.runs, one.at(study, pec), tail)) for tail, pec in groups]

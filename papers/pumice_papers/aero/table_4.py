@@ -7,7 +7,7 @@ import statistics
 
 from pumice.analysis.plots import Frame
 from pumice_papers.aero.seed_pairs import Variants, pairs_of, ratio_of_means
-from pumice_papers.aero.tails import BASE, PECS, base_shares, no_values, run_with
+from pumice_papers.aero.tails import BASE, PECS, base_shares, run_with
 from pumice_papers.figures import Drawing, Findings, figure
 from pumice_papers.quantities import READ_LATENCY, WRITE_LATENCY, quantity
 from pumice_papers.scoreboard import Finding
@@ -23,11 +23,10 @@ AVERAGES = {"read latency": READ_LATENCY, "write latency": WRITE_LATENCY, "servi
     frame=Frame("Table 4: mean latencies and IOPS / ispe", ""),
     studies=(STUDY,),
     rows=("table4_average", "table4_dpes"),
+    needs_all=True,
 )
 def figure_table4(drawing: Drawing) -> Findings:
     """Mean latencies and IOPS in relation to the baseline, geometric means over workloads."""
-    if (failed := no_values(drawing, STUDY)) is not None:
-        return failed
     means: dict[tuple[str, str, int], float] = {}
     for scheme, pec, what in itertools.product(SCHEMES, PECS, AVERAGES):
         variants = Variants(STUDY, run_with(scheme, pec), run_with(BASE, pec))

@@ -16,7 +16,7 @@ from pumice_papers.aero.seed_pairs import (
     ratio_of_means,
     workload_interval,
 )
-from pumice_papers.figures import Drawing, Findings
+from pumice_papers.figures import Drawing
 from pumice_papers.finished_runs import FinishedRuns
 from pumice_papers.quantities import Document, Quantity, quantity
 from pumice_papers.scoreboard import Finding
@@ -94,14 +94,6 @@ def erasing(shares: Mapping[str, Sequence[float]]) -> str:
 def range_text(values: Sequence[float]) -> str:
     """Least and largest value, in words."""
     return f"{min(values):.1e} to {max(values):.1e}"
-
-
-def no_values(drawing: Drawing, study: str) -> Findings | None:
-    """If a run of the study failed: every row of the figure without a value, and why."""
-    error = drawing.runs.error([study])
-    if error is None:
-        return None
-    return {row: Finding(None, note=f"runs failed; {error}") for row in drawing.figure.rows}
 
 
 def tail_finding(drawing: Drawing, study: str, by_pec: Sequence[Pairs], name: str) -> Finding:

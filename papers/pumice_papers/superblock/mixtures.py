@@ -13,7 +13,7 @@ from typing import Any
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice_papers.figures import Drawing, Findings, figure
-from pumice_papers.quantities import Quantity
+from pumice_papers.quantities import Quantity, quotient
 from pumice_papers.superblock.figure_10 import fully_written
 from pumice_papers.superblock.figure_13 import size_rule
 from pumice_papers.superblock.ftls import COPY, FAST, FTLS, KEEP, LOG, PC, overhead, swept
@@ -82,22 +82,18 @@ def _found(drawing: Drawing, point: Point) -> _Mixture:
     full = {name: _of(drawing, name, point, fully_written) for name in (LOG, FAST, COPY)}
     seconds = {name: _of(drawing, name, point, overhead) for name in (FAST, COPY, KEEP)}
     own = {f"full, {name}": share for name, share in full.items()}
-    own |= {f"overhead, {name} / FAST": _divided(seconds[name], seconds[FAST]) for name in (COPY, KEEP)}
+    own |= {f"overhead, {name} / FAST": quotient(seconds[name], seconds[FAST]) for name in (COPY, KEEP)}
     by_count = {
         name: swept(drawing, BY_U_BLOCKS, {**FTLS[name], **point}, "ftl.u_blocks", overhead) for name in (COPY, FAST)
     }
-    by_u_blocks = {count: _divided(over, by_count[FAST][count]) for count, over in by_count[COPY].items()}
+    by_u_blocks = {count: quotient(over, by_count[FAST][count]) for count, over in by_count[COPY].items()}
     by_size = swept(drawing, BY_SIZE, {**FTLS[COPY], **point}, "ftl.superblock.logical", overhead)
     first = next(iter(by_size.values()), None)
-    return _Mixture(point, own, by_u_blocks, {size: _divided(value, first) for size, value in by_size.items()})
+    return _Mixture(point, own, by_u_blocks, {size: quotient(value, first) for size, value in by_size.items()})
 
 
 def _of(drawing: Drawing, name: str, point: Point, quantity: Quantity) -> float | None:
     return quantity(drawing.runs.find(STUDY, {**FTLS[name], **point}).get(PC))
-
-
-def _divided(over: float | None, under: float | None) -> float | None:
-    return None if over is None or not under else over / under
 
 
 def _label(point: Point) -> str:

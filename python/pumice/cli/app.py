@@ -16,38 +16,26 @@ from pumice.errors import nearest
 app = new_app(name="pumice", cls=LazyGroup, help="Simulates 3D NAND SSDs built around the erase operation.")
 
 
-#: What other tools call a command, and what people type who look for one.
+#: What other tools call a command, and what people type who look for one, behind what they mean.
 _OTHER_NAMES = {
-    "simulate": "run SPEC.toml",
-    "sim": "run SPEC.toml",
-    "start": "run SPEC.toml",
-    "exec": "run SPEC.toml",
-    "replay": "run --trace FILE",
-    "benchmark": "bench",
-    "speed": "bench",
-    "fio": "run --fio-job JOB",
-    "diff": "compare",
-    "grid": "sweep SWEEP.toml",
-    "batch": "sweep SWEEP.toml",
-    "nbd": "serve",
-    "mount": "serve",
-    "plot": "report",
-    "html": "report",
-    "check": "trace check FILE",
-    "info": "trace info FILE",
-    "convert": "trace convert FILE OUT",
-    "generate": "trace generate OUT",
-    "help": "--help",
-    "version": "--version",
-    "search": "explain --search WORD",
-    "keys": "explain --all",
-    "config": "explain --all",
-    "options": "explain --all",
-    "list": "presets",
-    "devices": "presets",
-    "traces": "workloads",
-    "manual": "--help",
-    "man": "--help",
+    "run SPEC.toml": "simulate sim start exec",
+    "run --trace FILE": "replay",
+    "bench": "benchmark speed",
+    "run --fio-job JOB": "fio",
+    "compare": "diff",
+    "sweep SWEEP.toml": "grid batch",
+    "serve": "nbd mount",
+    "report": "html",
+    "trace check FILE": "check",
+    "trace info FILE": "info",
+    "trace convert FILE OUT": "convert",
+    "trace generate OUT": "generate",
+    "--help": "help manual man",
+    "--version": "version",
+    "explain --search WORD": "search",
+    "explain --all": "keys config options",
+    "presets": "list devices",
+    "workloads": "traces",
 }
 
 
@@ -78,7 +66,7 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
     if "No such command" in text and hasattr(context.command, "commands"):
         word = text.partition("'")[2].partition("'")[0]
         known = list(context.command.commands)
-        meant = _OTHER_NAMES.get(word.lower())
+        meant = next((command for command, names in _OTHER_NAMES.items() if word.lower() in names.split()), None)
         hint = f"; meant is perhaps `pumice {meant}`" if meant and context.parent is None else nearest(word, known)
         return f"no such command {word!r}{hint}; allowed: {', '.join(known)}{explain}"
     if option and "No such option" in text:

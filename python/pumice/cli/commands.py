@@ -21,95 +21,75 @@ class Entry:
     """A command that is not loaded yet.
 
     Attributes:
-        module: name of its module in `pumice.cli`; None if another package declares the command, as the entry point of
-            its name in the group `pumice.commands`.
-        target: name in the module of the command's function, or of the application of its subcommands; or the other
-            package's name.
+        name: how it is called.
         text: what it does, in one line. The docstring of its function begins with the same line.
+        within: its module in `pumice.cli`, where that is not called after it.
+        is_group: whether the module has an application of subcommands, `app`, in place of the command's function.
+        package: another package that declares the command, as the entry point of its name in the group
+            `pumice.commands`; empty for a command of this one.
     """
 
-    module: str | None
-    target: str
+    name: str
     text: str
+    within: str = ""
+    is_group: bool = False
+    package: str = ""
+
+    @property
+    def module(self) -> str | None:
+        """Name of its module in `pumice.cli`; None if another package declares it."""
+        return None if self.package else self.within or f"{self.name}_command"
+
+    @property
+    def target(self) -> str:
+        """Name in the module of its function, or of the application of its subcommands."""
+        return "app" if self.is_group else f"{self.name.replace('-', '_')}_command"
 
 
 #: The commands in the order in which they are listed.
-COMMANDS: dict[str, Entry] = {
-    "run": Entry("run_command", "run_command", "Run one simulation and show its result."),
-    "compare": Entry(
-        "compare_command", "compare_command", "Run variants and show them side by side, with ratios to the first."
+_LISTED = (
+    Entry("run", "Run one simulation and show its result."),
+    Entry("compare", "Run variants and show them side by side, with ratios to the first."),
+    Entry("sweep", "Run every combination of a sweep file; one Parquet row a run."),
+    Entry("life", "Write a device until its end, under each erase scheme, and show how long it lives."),
+    Entry("plan", "Plan one merge and show what is copied, erased and restored."),
+    Entry("reproduce", "Reproduce a paper's figures and compare them with what it printed.", package="pumice-papers"),
+    Entry("report", "Write a self-contained HTML report."),
+    Entry("plot", "Draw stored runs: any key or field over any other, as a figure or a table."),
+    Entry(
+        "view", "Show the runs of a folder in a browser: compare them, and follow slow requests to what delayed them."
     ),
-    "sweep": Entry("sweep_command", "sweep_command", "Run every combination of a sweep file; one Parquet row a run."),
-    "life": Entry(
-        "life_command",
-        "life_command",
-        "Write a device until its end, under each erase scheme, and show how long it lives.",
-    ),
-    "plan": Entry("plan_command", "plan_command", "Plan one merge and show what is copied, erased and restored."),
-    "reproduce": Entry(
-        None,
-        "pumice-papers",
-        "Reproduce a paper's figures and compare them with what it printed.",
-    ),
-    "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
-    "plot": Entry(
-        "plot_command",
-        "plot_command",
-        "Draw stored runs: any key or field over any other, as a figure or a table.",
-    ),
-    "view": Entry(
-        "view_command",
-        "view_command",
-        "Show the runs of a folder in a browser: compare them, and follow slow requests to what delayed them.",
-    ),
-    "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
-    "ctl": Entry(
-        "ctl_command",
-        "ctl_command",
+    Entry("serve", "Serve the simulated device to real programs, over NBD."),
+    Entry(
+        "ctl",
         "Ask a served device for its status or result, or give it an order: to lose its power, to go back, to end.",
     ),
-    "crash": Entry(
-        "crash_command",
-        "crash_command",
-        "Cut the power at many instants of a session; status 1 if a host would miss what it was promised.",
-    ),
-    "torture": Entry(
-        "torture_command",
-        "torture_command",
+    Entry("crash", "Cut the power at many instants of a session; status 1 if a host would miss what it was promised."),
+    Entry(
+        "torture",
         "Cut the power at every operation of firmware, with every leftover; status 1 if it then fails or loses"
         " something.",
     ),
-    "verify": Entry(
-        "verify_command",
-        "verify_command",
-        "Replay a command log against the chip's rules; status 1 if one is broken.",
-    ),
-    "plugins": Entry("plugin_commands", "plugins_command", "Show what a shared object holds: its name and its keys."),
-    "conform": Entry(
-        "plugin_commands",
-        "conform_command",
+    Entry("verify", "Replay a command log against the chip's rules; status 1 if one is broken."),
+    Entry("plugins", "Show what a shared object holds: its name and its keys.", "plugin_commands"),
+    Entry(
+        "conform",
         "Test a translation layer of your own; status 1 with the shortest requests that break it.",
+        "plugin_commands",
     ),
-    "bench": Entry(
-        "bench_command",
-        "bench_command",
-        "Measure for a minute how fast this machine simulates, beside reference figures.",
-    ),
-    "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
-    "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
-    "schema": Entry("list_commands", "schema_command", "Print the JSON Schema of a spec."),
-    "explain": Entry(
-        "list_commands",
-        "explain_command",
-        "Say what a key of the spec means: unit, default, allowed values, source.",
-    ),
-    "from-mqsim": Entry(
-        "convert_command", "from_mqsim_command", "Convert MQSim's configuration and workload files (XML) into a spec."
-    ),
-    "completion": Entry("completion_command", "completion_command", "Print the completion script of a shell."),
-    "snapshot": Entry("snapshot_command", "app", "Keep aged devices in files, and run on them."),
-    "trace": Entry("trace_command", "app", "Inspect and write trace files."),
-}
+    Entry("bench", "Measure for a minute how fast this machine simulates, beside reference figures."),
+    Entry("presets", "List the presets, or print one as TOML.", "list_commands"),
+    Entry("workloads", "List the workloads and the facts each is made to meet.", "list_commands"),
+    Entry("schema", "Print the JSON Schema of a spec.", "list_commands"),
+    Entry("explain", "Say what a key of the spec means: unit, default, allowed values, source.", "list_commands"),
+    Entry("from-mqsim", "Convert MQSim's configuration and workload files (XML) into a spec.", "convert_command"),
+    Entry("completion", "Print the completion script of a shell."),
+    Entry("snapshot", "Keep aged devices in files, and run on them.", is_group=True),
+    Entry("trace", "Inspect and write trace files.", is_group=True),
+)
+
+#: The commands by name.
+COMMANDS = {entry.name: entry for entry in _LISTED}
 
 
 def load(name: str) -> Any:
@@ -120,7 +100,7 @@ def load(name: str) -> Any:
     """
     entry = COMMANDS[name]
     if entry.module is None:
-        target = _of_another_package(name, entry.target)
+        target = _of_another_package(name, entry.package)
     else:
         target = getattr(import_module(f"pumice.cli.{entry.module}"), entry.target)
     if not isinstance(target, typer.Typer):

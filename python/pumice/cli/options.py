@@ -167,6 +167,9 @@ _OPTION_KEYS = (
     ("columns", "--columns", "workload.columns"),
 )
 
+#: Options that `with_options` lays over a spec; a class below has some of them as fields.
+_LAID_OVER = ("workload", "trace", "trace_format", "columns", "scale", "seed")
+
 
 def for_drive(options: SpecOptions, *, fit: bool = False) -> SpecOptions:
     """`options` with the drive that runs where nobody names a device, neither a preset nor a share of the defaults.
@@ -225,7 +228,8 @@ class PlainOptions:
         Raises:
             SpecError: an option that cannot be used, or a file that cannot be read.
         """
-        return with_options(self._layers(path), scale=self.scale, seed=self.seed, dashes="--")
+        laid_over = {name: getattr(self, name) for name in _LAID_OVER if hasattr(self, name)}
+        return with_options(self._layers(path), dashes="--", **laid_over)
 
     def _layers(self, path: Path | None) -> Spec:
         if self.preset is not None:
@@ -277,10 +281,6 @@ class DeviceOptions(PlainOptions):
         ),
     ] = None
 
-    def build(self, path: Path | None = None) -> Spec:
-        """As `PlainOptions.build`, with a workload."""
-        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed, dashes="--")
-
     def _with_job(self, spec: Spec) -> Spec:
         if self.fio_job is None:
             return spec
@@ -313,20 +313,10 @@ class SpecOptions(DeviceOptions):
     columns: ColumnsOption = None
 
     def build(self, path: Path | None = None) -> Spec:
-        """As `DeviceOptions.build`; a workload, an fio job and a trace exclude each other."""
+        """As `PlainOptions.build`; a workload, an fio job and a trace exclude each other."""
         if self.fio_job is not None and self.trace is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
-        spec = with_options(
-            self._layers(path),
-            workload=self.workload,
-            trace=self.trace,
-            trace_format=self.trace_format,
-            columns=self.columns,
-            scale=self.scale,
-            seed=self.seed,
-            dashes="--",
-        )
-        spec = spec.with_plugins(*self.plugin or [])
+        spec = super().build(path).with_plugins(*self.plugin or [])
         return spec if self.policy is None else spec.with_policy(self.policy)
 
 

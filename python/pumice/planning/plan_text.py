@@ -8,6 +8,7 @@ import numpy as np
 
 from pumice.planning.block_state import FREE, INVALID, VALID, States, format_state
 from pumice.planning.m_merge import Plan
+from pumice.text import count
 
 #: Widest map of a block, in signs.
 MAP_WIDTH = 64
@@ -72,15 +73,11 @@ def describe(situation: Situation, plan: Plan) -> str:
 def _summary(plan: Plan) -> str:
     parts = [
         f"{plan['copy_out']} + {plan['copy_back']} pages copied out + back",
-        _count(len(plan["restores"]), "partial erase"),
+        count(len(plan["restores"]), "partial erase"),
     ]
     if plan["u_pre_erase"] is not None:
         parts.append("1 partial erase in U")
     return ", ".join([*parts, "U erased"])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _steps(situation: Situation, plan: Plan) -> list[str]:
@@ -90,9 +87,9 @@ def _steps(situation: Situation, plan: Plan) -> list[str]:
             f"erase PB {plan['u_pre_erase']} of U, {_span(situation.pages(plan['u_pre_erase']))}, to make room"
         )
     parts = restores(situation, plan)
-    steps += [f"copy {_count(part.out, 'valid page')} of PB {part.pb} out to U" for part in parts if part.out]
+    steps += [f"copy {count(part.out, 'valid page')} of PB {part.pb} out to U" for part in parts if part.out]
     steps += [f"erase PB {part.pb} of D, {_span(part.pages)}" for part in parts]
-    steps += [f"copy {_count(part.back, 'page')} back into PB {part.pb}" for part in parts if part.back]
+    steps += [f"copy {count(part.back, 'page')} back into PB {part.pb}" for part in parts if part.back]
     steps.append("erase U")
     return ["M-Merge, step by step:", *(f"{place:>3}. {step}" for place, step in enumerate(steps, 1))]
 

@@ -9,10 +9,10 @@ from typing import Any
 from pumice.analysis.comparison_figures import RATIOS
 from pumice.report import figures
 from pumice.report.drawing import Axis, Series, curves, drawing
-from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
-from pumice.report.run_parts import configuration, meanings, sentence, spec_text
+from pumice.report.parts import Download, Downloads, Figure, Figures, Heading, Line, Numbers, Part
+from pumice.report.run_parts import configuration, how_made, meanings, sentence, spec_files
 from pumice.results.comparison import METRICS, Metric, Variant, as_text, ratio_text, result_in_a_sentence, shortened
-from pumice.results.document import leaves, lookup, warnings_of_all
+from pumice.results.document import leaves, warnings_of_all
 from pumice.results.notes import notes_of_all, notes_of_reserves, notes_of_seeds
 from pumice.text import count, printable
 
@@ -47,11 +47,12 @@ def comparison_parts(
     if len(variants) > 1:
         parts.append(Line(_how_to_read(variants)))
     parts.append(Numbers(head, rows, "Comparison", sortable=True, hints=meanings()))
-    table = Download.table(f"{prefix}-comparison.csv", "this table", head, rows)
-    parts += [Downloads([table])] if table is not None else []
+    parts.append(Downloads(Download.table(f"{prefix}-comparison.csv", "this table", head, rows)))
     parts += [Heading("Figures", 3), Figures(_figures(variants, prefix, metrics))]
     parts += [Heading("What differs", 3), differences(variants)]
-    return [*parts, *_reproduce(variants, about, prefix)]
+    specs = [(f"spec of {one.label}", one.documents[0]) for one in variants[: figures.VARIANTS_MAX]]
+    parts += [*how_made(about, [variant.documents[0] for variant in variants]), spec_files(specs, prefix)]
+    return [*parts, configuration(variants[0].documents[0])]
 
 
 def _what(variants: Sequence[Variant]) -> str:
@@ -132,35 +133,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.7g}"
     return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def _reproduce(variants: Sequence[Variant], about: Mapping[str, Any], prefix: str) -> list[Part]:
-    parts: list[Part] = [Heading("How to reproduce this", 3)]
-    if about.get("command"):
-        parts.append(Code("The command that wrote these files:", about["command"]))
-    parts.append(Facts(facts(about, [variant.documents[0] for variant in variants])))
-    files = [
-        Download.of(f"{prefix}-{nth}.toml", f"spec of {one.label}", spec_text(one.documents[0]), "application/toml")
-        for nth, one in enumerate(variants[: figures.VARIANTS_MAX], 1)
-    ]
-    parts.append(Downloads([file for file in files if file is not None]))
-    return [*parts, configuration(variants[0].documents[0])]
-
-
-def facts(about: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Version, commit, machine, time, and the digests of configurations and traces."""
-
-    def each(path: str) -> str:
-        return ", ".join(dict.fromkeys(str(value) for one in documents if (value := lookup(one, path)) is not None))
-
-    machine = ", ".join(str(about[key]) for key in ("processor", "system", "python") if about.get(key))
-    found = [
-        ("version of pumice", each("version")),
-        ("commit", about.get("commit")),
-        ("SHA-256 of the configurations", each("config_sha256") if len(documents) <= 8 else None),
-        ("scale", each("scale")),
-        ("SHA-256 of the traces", each("workload.sha256")),
-        ("machine", machine),
-        ("written", about.get("written")),
-    ]
-    return [(name, printable(str(value))) for name, value in found if value]

@@ -73,9 +73,7 @@ def percentiles(variants: Sequence[Variant], kinds: Sequence[str], prefix: str) 
         "At 99 %, 1 request in 100 was slower than the value shown. Each curve ends at its slowest request. Both axes"
         " are logarithmic, so a step upwards is a multiple. Few requests stand behind the right end.",
         Numbers(["", "percentile", "latency"], rows, f"{what} by percentile"),
-        _one(
-            Download.table(f"{prefix}-percentiles.csv", "these points", ["series", "percentile", "latency_us"], plain)
-        ),
+        Download.table(f"{prefix}-percentiles.csv", "these points", ["series", "percentile", "latency_us"], plain),
     )
 
 
@@ -126,7 +124,7 @@ def over_time(windows: Sequence[Window], prefix: str) -> Figure | None:
         " logarithmic axis; below, how many were done. A latency that keeps growing says that the device does not keep"
         " up with its load; peaks that come and go are single events. Gaps are stretches without requests.",
         None,
-        _one(Download.table(f"{prefix}.csv", "the stretches of time", head, rows)),
+        Download.table(f"{prefix}.csv", "the stretches of time", head, rows),
     )
 
 
@@ -233,7 +231,7 @@ def wear_map(erases: np.ndarray[Any, Any], prefix: str) -> Figure:
     if erases.size <= WEAR_CELLS_MAX:
         head = ["block", *(f"leaf_{leaf}" for leaf in range(erases.shape[1]))]
         table = [[block, *row] for block, row in enumerate(erases.tolist())]
-        downloads = _one(Download.table(f"{prefix}.csv", "erases, a row a block and a column a leaf", head, table))
+        downloads = Download.table(f"{prefix}.csv", "erases, a row a block and a column a leaf", head, table)
     return Figure(
         svg,
         "Wear map",
@@ -243,10 +241,6 @@ def wear_map(erases: np.ndarray[Any, Any], prefix: str) -> Figure:
         Numbers(["", "value"], rows, "Wear"),
         downloads,
     )
-
-
-def _one(download: Download | None) -> list[Download]:
-    return [download] if download is not None else []
 
 
 #: Kinds of request that have latencies worth a curve.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import csv
 import gzip
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
+
+from pumice.files import csv_text
 
 #: Files from this length on are embedded compressed, and files longer than `EMBEDDED_MAX` compressed not at all.
 PACKED_FROM, EMBEDDED_MAX = 48_000, 600_000
@@ -116,21 +116,17 @@ class Download:
     kind: str
 
     @classmethod
-    def of(cls, name: str, about: str, content: str, kind: str = "text/plain") -> Self | None:
-        """A file with this content, compressed if it is long; None if it is too long for a page."""
+    def of(cls, name: str, about: str, content: str, kind: str = "text/plain") -> list[Self]:
+        """A file with this content, compressed if it is long; none if it is too long for a page."""
         data = content.encode()
         if len(data) >= PACKED_FROM:
             data, name, kind = gzip.compress(data, mtime=0), f"{name}.gz", "application/gzip"
-        return cls(name, about, base64.b64encode(data).decode(), kind) if len(data) <= EMBEDDED_MAX else None
+        return [cls(name, about, base64.b64encode(data).decode(), kind)] if len(data) <= EMBEDDED_MAX else []
 
     @classmethod
-    def table(cls, name: str, about: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Self | None:
-        """A table as CSV; None as `of`."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
-        return cls.of(name, about, text.getvalue(), "text/csv")
+    def table(cls, name: str, about: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Self]:
+        """A table as CSV; none as `of`."""
+        return cls.of(name, about, csv_text(head, rows), "text/csv")
 
 
 @dataclass(frozen=True)

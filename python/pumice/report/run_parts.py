@@ -43,6 +43,9 @@ _FIRST = (
     ("corrupt pages", "integrity.corrupt_pages", 0, ""),
 )
 
+#: The configurations of more results than this are not told by their digests.
+_DIGESTS_MAX = 8
+
 
 def run_parts(
     name: str,
@@ -75,7 +78,7 @@ def run_parts(
     parts += [Line(hint)] if hint and len(documents) == 1 else []
     parts += [Heading("What was run", 3), configuration(document)]
     parts += [every_field(document)] if len(documents) == 1 else []
-    return [*parts, *reproduce(documents, directory, prefix)]
+    return [*parts, *reproduce(documents, directory)]
 
 
 def sentence(documents: Sequence[Mapping[str, Any]]) -> str:
@@ -225,53 +228,63 @@ def every_field(document: Mapping[str, Any]) -> Numbers:
     )
 
 
-def reproduce(documents: Sequence[Mapping[str, Any]], directory: Path | None, prefix: str) -> list[Part]:
+def reproduce(documents: Sequence[Mapping[str, Any]], directory: Path | None) -> list[Part]:
     """How to get the same numbers again: spec, command, and where the ones here come from."""
     document = documents[0]
+    wall = number(document, "run.wall_s")
+    took = f"{wall:,.2f} s" if wall is not None else None
     about = made.read(directory) if directory is not None else {}
-    spec = spec_text(document)
-    parts: list[Part] = [Heading("How to reproduce this", 3)]
-    if about.get("command"):
-        parts.append(Code("The command that wrote these files:", about["command"]))
     again = f"pumice run spec.toml --scale {document.get('scale')}"
     if len(documents) > 1:
         again += f" --repeat {len(documents)}"
-    parts.append(Code("With the spec below, saved as spec.toml:", again))
-    parts.append(Facts(_identity(document, about)))
+    plain = [[one.path, lookup(document, one.path), one.unit] for one in fields() if _is_plain(document, one.path)]
     files = [
-        Download.of("spec.toml", "the spec with every default filled in", spec, "application/toml"),
-        Download.of("result.json", "the result document", json.dumps(document, indent=1), "application/json"),
-        Download.table(
-            "result.csv",
-            "its fields, one a row",
-            ["field", "value", "unit"],
-            [[one.path, lookup(document, one.path), one.unit] for one in fields() if _is_plain(document, one.path)],
-        ),
+        *Download.of("spec.toml", "the spec with every default filled in", spec_text(document), "application/toml"),
+        *Download.of("result.json", "the result document", json.dumps(document, indent=1), "application/json"),
+        *Download.table("result.csv", "its fields, one a row", ["field", "value", "unit"], plain),
     ]
-    return [*parts, Downloads([file for file in files if file is not None])]
+    return [
+        *how_made(about, [document], seed=document.get("seed"), trace=lookup(document, "workload.path"), took=took),
+        Code("With the spec below, saved as spec.toml:", again),
+        Downloads(files),
+    ]
+
+
+def how_made(about: Mapping[str, Any], documents: Sequence[Mapping[str, Any]], **further: Any) -> list[Part]:
+    """Where results come from, under a heading: the command if it is known, version, commit, machine and time, the
+    digests of configurations and traces, and `further` facts by name."""
+
+    def each(path: str) -> str:
+        return ", ".join(dict.fromkeys(str(value) for one in documents if (value := lookup(one, path)) is not None))
+
+    found = {
+        "preset": each("preset"),
+        "version of pumice": each("version"),
+        "commit": about.get("commit"),
+        "SHA-256 of the configuration": each("config_sha256") if len(documents) <= _DIGESTS_MAX else None,
+        "scale": each("scale"),
+        "SHA-256 of the trace": each("workload.sha256"),
+        "machine": ", ".join(str(about[key]) for key in ("processor", "system", "python") if about.get(key)),
+        "written": about.get("written"),
+        **further,
+    }
+    facts = [(name, printable(str(value))) for name, value in found.items() if value not in (None, "")]
+    command = about.get("command")
+    told = [Code("The command that wrote these files:", command)] if command else []
+    return [Heading("How to reproduce this", 3), *told, Facts(facts)]
+
+
+def spec_files(specs: Sequence[tuple[str, Mapping[str, Any]]], prefix: str) -> Downloads:
+    """The specs of some results as files, each given by what it is and the result's document."""
+    made_of = [
+        Download.of(f"{prefix}-{nth}.toml", what, spec_text(document), "application/toml")
+        for nth, (what, document) in enumerate(specs, 1)
+    ]
+    return Downloads([file for files in made_of for file in files])
 
 
 def _is_plain(document: Mapping[str, Any], path: str) -> bool:
     return isinstance(lookup(document, path), str | int | float)
-
-
-def _identity(document: Mapping[str, Any], about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    machine = ", ".join(str(about[key]) for key in ("processor", "system", "python") if about.get(key))
-    wall = number(document, "run.wall_s")
-    found = [
-        ("preset", document.get("preset")),
-        ("version of pumice", document.get("version")),
-        ("commit", about.get("commit")),
-        ("SHA-256 of the configuration", document.get("config_sha256")),
-        ("seed", document.get("seed")),
-        ("scale", document.get("scale")),
-        ("trace", lookup(document, "workload.path")),
-        ("SHA-256 of the trace", lookup(document, "workload.sha256")),
-        ("machine", machine or None),
-        ("written", about.get("written")),
-        ("time that the run took", f"{wall:,.2f} s" if wall is not None else None),
-    ]
-    return [(name, printable(str(value))) for name, value in found if value is not None]
 
 
 def spec_text(document: Mapping[str, Any]) -> str:

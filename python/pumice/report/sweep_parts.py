@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pumice.report.comparison_parts import facts
 from pumice.report.drawing import Axis, Series, curves, drawing, legend
-from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
-from pumice.report.run_parts import configuration, sentence, spec_text
+from pumice.report.parts import Code, Download, Downloads, Figure, Figures, Heading, Line, Numbers, Part
+from pumice.report.run_parts import configuration, how_made, sentence, spec_files
 from pumice.results.comparison import METRICS, Metric, scale_of, value_label
 from pumice.results.document import warnings_of_all
 from pumice.results.grid_summary import FIRST_METRICS, OF_DEVICE, Point, Run, keys, points, table, value_text
@@ -64,8 +63,7 @@ def sweep_parts(
         Line(_how_to_read(done)),
         Numbers(head, rows, "Every combination", sortable=True),
     ]
-    own = Download.table(f"{prefix}-sweep.csv", "this table", head, rows)
-    parts += [Downloads([own])] if own is not None else []
+    parts.append(Downloads(Download.table(f"{prefix}-sweep.csv", "this table", head, rows)))
     wanted = FIRST_METRICS if metrics is METRICS else metrics
     drawn = [figure for metric in wanted if (figure := line_figure(done, metric, f"{prefix}-{metric.path}"))]
     if drawn:
@@ -77,21 +75,14 @@ def sweep_parts(
 
 def _reproduce(done: Sequence[Point], about: Mapping[str, Any], prefix: str, file: SweepFile | None) -> list[Part]:
     """How to get the same numbers again: the command, and the files that it reads."""
-    parts: list[Part] = [Heading("How to reproduce this", 3)]
-    if about.get("command"):
-        parts.append(Code("The command that wrote these files:", about["command"]))
-    documents = [one for point in done for one in point.documents]
-    parts.append(Facts(facts(about, documents)))
-    downloads = []
+    parts = how_made(about, [one for point in done for one in point.documents])
     if file is not None:
         parts.append(Code("With the sweep file below:", f"pumice sweep {shlex.quote(file.name)}"))
-        downloads.append(Download.of(file.name, "the sweep file", file.text, "application/toml"))
-    for nth, point in enumerate(done[:SPECS_MAX], 1):
-        about_it = f"every key of the combination {point.name()}, as a spec"
-        text = spec_text(point.documents[0])
-        downloads.append(Download.of(f"{prefix}-{nth}.toml", about_it, text, "application/toml"))
-    parts.append(Downloads([one for one in downloads if one is not None]))
-    return [*parts, configuration(done[0].documents[0])]
+        parts.append(Downloads(Download.of(file.name, "the sweep file", file.text, "application/toml")))
+    specs = [
+        (f"every key of the combination {point.name()}, as a spec", point.documents[0]) for point in done[:SPECS_MAX]
+    ]
+    return [*parts, spec_files(specs, prefix), configuration(done[0].documents[0])]
 
 
 def _ends(done: Sequence[Point]) -> list[Line]:

@@ -91,11 +91,10 @@ def rms(found: Windows, drive: Windows) -> float:
     frame=Frame("Micron 7450 MAX 800 GB", "media bytes a host byte", x_label="host bytes over the size of the part"),
     studies=("micron7450", "micron7450-parts"),
     rows=("micron7450_whole", "micron7450_windows", "micron7450_steady", "micron7450_rivals"),
+    needs_all=True,
 )
 def figure_micron7450(drawing: Drawing) -> Findings:
     """Windows of the whole drive (fitted) and of its parts (predicted), and other rules of collection."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     drive = measured(drawing.experiment)
     found = {FITTED_ON: whole_drive(drawing, drive, "greedy", FITTED)}
     for share in drawing.runs.values("micron7450-parts", PART):

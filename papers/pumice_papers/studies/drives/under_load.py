@@ -9,7 +9,7 @@ from typing import Any
 from pumice.analysis import plots
 from pumice.analysis.plots import Curve, Frame
 from pumice.results.document import number
-from pumice_papers.experiment import Experiment
+from pumice_papers.experiment import Experiment, published_rows
 from pumice_papers.figures import Drawing, Findings, figure
 from pumice_papers.scoreboard import Finding
 from pumice_papers.studies.drives.held_against import Held, Setting, findings, read_settings, write_table
@@ -112,53 +112,11 @@ def saturation(drawing: Drawing, drive: str) -> Finding:
 @figure(
     frame=Frame("Reads under load", "latency of reads, µs", x_label="thousand requests a second, half of them writes"),
     studies=tuple(DRIVES),
-    rows=(
-        "pe8110_r_mean_fitted",
-        "pe8110_r_p50_fitted",
-        "pe8110_r_p99_fitted",
-        "pe8110_r_p99_9_fitted",
-        "pe8110_r_mean",
-        "pe8110_r_p50",
-        "pe8110_r_p99",
-        "pe8110_r_p99_9",
-        "pm9a3_r_mean_fitted",
-        "pm9a3_r_p50_fitted",
-        "pm9a3_r_p99_fitted",
-        "pm9a3_r_p99_9_fitted",
-        "pm9a3_r_mean",
-        "pm9a3_r_p50",
-        "pm9a3_r_p99",
-        "pm9a3_r_p99_9",
-        "pm9a3_w_p50",
-        "micron7450_clock_r_mean_fitted",
-        "micron7450_clock_r_p50_fitted",
-        "micron7450_clock_r_p99_fitted",
-        "micron7450_clock_r_p99_9_fitted",
-        "micron7450_clock_r_mean",
-        "micron7450_clock_r_p50",
-        "micron7450_clock_r_p99",
-        "micron7450_clock_r_p99_9",
-        "micron7450_clock_w_p50",
-        "cm7_r_r_mean_fitted",
-        "cm7_r_r_p50_fitted",
-        "cm7_r_r_p99_fitted",
-        "cm7_r_r_p99_9_fitted",
-        "cm7_r_r_mean",
-        "cm7_r_r_p50",
-        "cm7_r_r_p99",
-        "cm7_r_r_p99_9",
-        "cm7_r_w_p50",
-        "pe8110_saturation",
-        "pm9a3_saturation",
-        "micron7450_clock_saturation",
-        "cm7_r_saturation",
-        "under_load_inside",
-    ),
+    rows=published_rows("drives", *(f"{drive.replace('-', '_')}_" for drive in DRIVES), "under_load_"),
+    needs_all=True,
 )
 def figure_under_load(drawing: Drawing) -> Findings:
     """Means and tails of reads over load, of every drive and simulated."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     compared = {drive: held(drawing, drive) for drive in DRIVES}
     everything = [one for of_drive in compared.values() for one in of_drive]
     write_table(drawing, everything)

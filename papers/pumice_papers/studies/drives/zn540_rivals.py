@@ -29,11 +29,10 @@ AS_THE_DRIVE = (0.75, 1.25)
     frame=Frame("ZN540: how dies serve reads that wait", "p99 of reads, µs", x_label="thousand reads a second"),
     studies=("zn540-rival-reads", "zn540-rival-writes", "zn540-rival-resets"),
     rows=("zn540_rival_reads", "zn540_rival_writes", "zn540_rival_resets"),
+    needs_all=True,
 )
 def figure_zn540_rivals(drawing: Drawing) -> Findings:
     """Rate and p99 over depth for each mechanism of reads; and rates and tails beside resets."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     drive = {int(one.at[0]): one for one in settings(drawing.experiment) if one.run == "reads" and one.at[0] > 1}
     points = drawing.runs.points("zn540-rival-reads", [CHANNELS, PLANES, HOW])
     found = {tuple(point.values()): reads(drawing, point, drive) for point in points}

@@ -129,6 +129,7 @@ REPLAYS = (
     frame=Frame("A cache without placement", "write amplification", x_label="user capacities written"),
     studies=("cache",),
     rows=_rows(1, [f"{name}_none" for name in REPLAYS]),
+    needs_all=True,
 )
 def figure_cache(drawing: Drawing) -> Findings:
     """Each log without placement, window by window, beside the run with its share of bytes."""
@@ -139,6 +140,7 @@ def figure_cache(drawing: Drawing) -> Findings:
     frame=Frame("A cache with two handles", "write amplification", x_label="user capacities written"),
     studies=("cache",),
     rows=_rows(2, [f"{name}_fdp" for name in REPLAYS]),
+    needs_all=True,
 )
 def figure_cache_placed(drawing: Drawing) -> Findings:
     """Each log with placement, window by window, beside the run with its share of bytes."""
@@ -146,8 +148,6 @@ def figure_cache_placed(drawing: Drawing) -> Findings:
 
 
 def _compare(drawing: Drawing, handles: int) -> Findings:
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     logs = {name: log for name, log in cache_logs(drawing.experiment).items() if log.handles == handles}
     runs = {name: simulated(drawing, log) for name, log in logs.items()}
     table: list[list[object]] = []
@@ -176,11 +176,10 @@ def _compare(drawing: Drawing, handles: int) -> Findings:
     frame=Frame("Why an unplaced drive begins late", "write amplification", x_label="user capacities written"),
     studies=("cache-mechanisms",),
     rows=("cache_mechanisms",),
+    needs_all=True,
 )
 def figure_cache_mechanisms(drawing: Drawing) -> Findings:
     """One log beside drives that collect otherwise, and beside a workload of its own share of bytes."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     log = cache_logs(drawing.experiment)[LATE]
     bounds = log.bounds
     drive = windows(log.series, bounds)

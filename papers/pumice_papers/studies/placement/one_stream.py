@@ -84,11 +84,10 @@ def fit(profile: Sequence[float], drive: Sequence[float], others: Mapping[str, S
     frame=Frame("Samsung PM9D3a, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung",),
     rows=("samsung_pass", "samsung_windows", "samsung_first_copy"),
+    needs_all=True,
 )
 def figure_samsung(drawing: Drawing) -> Findings:
     """The profile of a pass, its mean, and when an empty drive begins to copy."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     drive = measured(drawing, "samsung")
     pages = drawing.runs.values("samsung", "geometry.pages_per_block")
     of_units = {size: series(drawing, "samsung", {"geometry.pages_per_block": size}) for size in pages}
@@ -107,11 +106,10 @@ def figure_samsung(drawing: Drawing) -> Findings:
     frame=Frame("The same, collected otherwise", "write amplification", x_label="share of a pass over the drive"),
     studies=("samsung-alternatives",),
     rows=("samsung_alternatives",),
+    needs_all=True,
 )
 def figure_samsung_alternatives(drawing: Drawing) -> Findings:
     """Profiles of other ways of collection, and whether the drive's refutes them."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     drive = measured(drawing, "samsung")
     profiles = {
         name: series(drawing, "samsung-alternatives", varied).profile() for name, varied in ALTERNATIVES.items()
@@ -127,11 +125,10 @@ def figure_samsung_alternatives(drawing: Drawing) -> Findings:
     frame=Frame("FADU drive, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("fadu",),
     rows=("fadu_pass", "fadu_windows", "fadu_first_quarter", "fadu_unpaced"),
+    needs_all=True,
 )
 def figure_fadu(drawing: Drawing) -> Findings:
     """The profile of a pass and its mean, paced, and as if the drive copied no earlier than it must."""
-    if drawing.runs.error(drawing.figure.sweeps) is not None:
-        return {}
     drive = measured(drawing, "fadu")
     blocks = drawing.runs.values("fadu", "geometry.blocks_per_plane")
     profiles = {f"{count / (1 + FADU_SPARE):,.0f} units": fadu(drawing, count, "paced").profile() for count in blocks}
