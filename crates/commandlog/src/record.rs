@@ -144,8 +144,8 @@ impl LogRecord {
                 ],
                 halves: [command.target.page, command.source.page],
                 version: command.version,
-                kind: op_code(command.op),
-                cause: cause_code(command.cause),
+                kind: command.op as u8,
+                cause: command.cause as u8,
             },
             LogRecord::Own { place, lpn } => Fields {
                 words: [place.block.0, 0, lpn.0, 0, 0],
@@ -189,9 +189,10 @@ impl LogRecord {
             OWN => LogRecord::Own { place: at(target, fields.halves[0]), lpn: Lpn(lpn) },
             END => LogRecord::End { records: fields.times[0] },
             kind => {
-                let op = op_of(kind).ok_or_else(|| format!("no record is of kind {kind}"))?;
+                let op = *OPS.get(usize::from(kind)).ok_or_else(|| format!("no record is of kind {kind}"))?;
+                let number = fields.cause;
                 let cause =
-                    cause_of(fields.cause).ok_or_else(|| format!("no cause has the number {}", fields.cause))?;
+                    *CAUSES.get(usize::from(number)).ok_or_else(|| format!("no cause has the number {number}"))?;
                 let mut command = FlashCommand::raw(op, cause, at(target, fields.halves[0]), operand);
                 command.source = at(source, fields.halves[1]);
                 (command.lpn, command.sequence, command.version) = (Lpn(lpn), sequence, fields.version);
@@ -222,6 +223,7 @@ fn unit_fields(place: PageAddress, unit: PageUnit) -> Fields {
     }
 }
 
+/// Operations by their numbers.
 const OPS: [FlashOp; 8] = [
     FlashOp::Read,
     FlashOp::SpareSearch,
@@ -233,38 +235,8 @@ const OPS: [FlashOp; 8] = [
     FlashOp::Pause,
 ];
 
+/// Causes by their numbers.
 const CAUSES: [Cause; 5] = [Cause::Host, Cause::Gc, Cause::Map, Cause::Rmw, Cause::Padding];
-
-fn op_code(op: FlashOp) -> u8 {
-    match op {
-        FlashOp::Read => 0,
-        FlashOp::SpareSearch => 1,
-        FlashOp::Program => 2,
-        FlashOp::Copy => 3,
-        FlashOp::Erase => 4,
-        FlashOp::PartialErase => 5,
-        FlashOp::SubBlockErase => 6,
-        FlashOp::Pause => 7,
-    }
-}
-
-fn op_of(code: u8) -> Option<FlashOp> {
-    OPS.into_iter().find(|&op| op_code(op) == code)
-}
-
-fn cause_code(cause: Cause) -> u8 {
-    match cause {
-        Cause::Host => 0,
-        Cause::Gc => 1,
-        Cause::Map => 2,
-        Cause::Rmw => 3,
-        Cause::Padding => 4,
-    }
-}
-
-fn cause_of(code: u8) -> Option<Cause> {
-    CAUSES.into_iter().find(|&cause| cause_code(cause) == code)
-}
 
 #[cfg(test)]
 mod tests {

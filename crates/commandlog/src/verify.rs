@@ -8,6 +8,7 @@ use std::path::Path;
 
 use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside, reads_one_page};
 use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageUnit, Time, UnitSource};
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::header::LogHeader;
@@ -31,18 +32,19 @@ pub enum LogError {
 }
 
 /// The first command that the chip would have refused, or that did not find the tag that it expects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Broken {
     /// Number of the record, from 0.
     pub record: u64,
     /// When it started.
+    #[serde(rename = "start_ns")]
     pub start: Time,
     /// What is wrong with it.
     pub text: String,
 }
 
 /// What a replay found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// The log's head.
     pub header: LogHeader,

@@ -66,15 +66,22 @@ fn spare_for(config: &Config, gib: f64) -> Option<f64> {
     let is_too_little = |device: &Config| {
         checked(device).is_err() || capacity_gib(device).is_ok_and(|whole| whole >= gib) && !fits(device, gib)
     };
-    let (mut low, mut high) = ((config.ftl.shared.over_provisioning * MILLION) as u32, MILLION as u32);
+    let given = (config.ftl.shared.over_provisioning * MILLION) as u32;
+    let least = least(given, MILLION as u32, |millionths| !is_too_little(&with(millionths)));
+    fits(&with(least), gib).then(|| f64::from(least) / MILLION)
+}
+
+/// The least number above `low` that is enough, where `high` is taken to be: with one that is enough every larger one
+/// is.
+fn least(mut low: u32, mut high: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     while low + 1 < high {
         let middle = low + (high - low) / 2;
-        match is_too_little(&with(middle)) {
-            true => low = middle,
-            false => high = middle,
+        match is_enough(middle) {
+            true => high = middle,
+            false => low = middle,
         }
     }
-    fits(&with(high), gib).then(|| f64::from(high) / MILLION)
+    high
 }
 
 /// Whether a device can be made as small as `gib`.
@@ -86,15 +93,8 @@ fn fits(config: &Config, gib: f64) -> bool {
 /// The least count with which the device works and holds `gib`, and the device; the whole device is known to.
 fn fewest(config: &Config, gib: f64) -> (u32, Config) {
     let holds = |device: &Config| checked(device).is_ok() && capacity_gib(device).is_ok_and(|found| found >= gib);
-    let (mut low, mut high) = (0, count(config));
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        match holds(&with_count(config, middle)) {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    (high, with_count(config, high))
+    let least = least(0, count(config), |fewer| holds(&with_count(config, fewer)));
+    (least, with_count(config, least))
 }
 
 fn checked(config: &Config) -> Result<(), SpecError> {

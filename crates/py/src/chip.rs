@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{SpecError, spec_error};
+use crate::json::parse;
 
 pyo3::create_exception!(pumice, ChipError, pyo3::exceptions::PyRuntimeError, "What a chip did not do; one line.");
 pyo3::create_exception!(pumice, Refused, ChipError, "A rule of the chip refuses the operation; nothing has changed.");
@@ -68,8 +69,7 @@ impl PythonChip {
     /// `page_programs`: 0 stands for any number, byte by byte.
     #[new]
     fn new(request: &str, page_programs: u32, pair_distance: u16, illegal: &str) -> PyResult<PythonChip> {
-        let source: SpecSource =
-            serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))?;
+        let source: SpecSource = parse(request)?;
         let options = chip_options(page_programs, pair_distance, illegal)?;
         Ok(PythonChip(pumice_chip::Chip::open_with(&source, options).map_err(spec_error)?))
     }

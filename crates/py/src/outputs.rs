@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use pumice_commandlog::{LogError, Verification, verify_file};
+use pumice_commandlog::{LogError, verify_file};
 use pumice_engine::results::RequestBatch;
 use pumice_engine::{Outcome, Progress, Sink};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use serde_json::json;
 
 use crate::attended::{Desk, attend};
 use crate::errors::TraceError;
+use crate::json::to_json;
 
 /// A piece of a run's outputs. A coarse call each: 65,536 requests, or a mebibyte of commands.
 pub enum Piece {
@@ -103,16 +103,4 @@ pub fn verify_log(py: Python<'_>, path: PathBuf) -> PyResult<String> {
         Err(LogError::Damaged(text)) => Err(TraceError::new_err(text)),
         Err(LogError::Interrupted) => Err(PyKeyboardInterrupt::new_err("interrupted")),
     }
-}
-
-fn to_json(verdict: &Verification) -> PyResult<String> {
-    let broken = verdict
-        .broken
-        .as_ref()
-        .map(|broken| json!({ "record": broken.record, "start_ns": broken.start.0, "text": broken.text }));
-    let header = serde_json::to_value(&verdict.header).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    let verdict = json!({
-        "commands": verdict.commands, "corrupt_pages": verdict.corrupt_pages, "broken": broken, "header": header,
-    });
-    Ok(verdict.to_string())
 }

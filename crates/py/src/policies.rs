@@ -264,9 +264,23 @@ impl PythonDecisions {
 
 /// The columns of a plane by name.
 fn plane_columns<'py>(py: Python<'py>, columns: &PlaneColumns) -> PyResult<Bound<'py, PyDict>> {
+    let (rows, lives) = (columns.rows().as_ptr() as usize, columns.lives().as_ptr() as usize);
+    let (oldest, ages) = (columns.oldest(), columns.ages());
+    let (blocks, row, life) = (columns.rows().len(), size_of::<BlockRow>(), size_of::<BlockLife>());
+    let columns_by_name = [
+        ("changed", "u8", rows + BlockRow::CHANGED_AT, blocks, row),
+        ("erases", "u4", rows + BlockRow::ERASES_AT, blocks, row),
+        ("valid", "u2", rows + BlockRow::VALID_AT, blocks, row),
+        ("stream", "u1", rows + BlockRow::STREAM_AT, blocks, row),
+        ("closed", "b1", rows + BlockRow::CLOSED_AT, blocks, row),
+        ("oldest", "u4", oldest.as_ptr() as usize, oldest.len(), size_of::<u32>()),
+        ("age", "f8", ages.as_ptr() as usize, ages.len(), size_of::<AtomicU64>()),
+        ("opened_at", "u8", lives + BlockLife::OPENED_AT, blocks, life),
+        ("closed_at", "u8", lives + BlockLife::CLOSED_AT, blocks, life),
+    ];
     let named = PyDict::new(py);
-    for which in Which::ALL {
-        named.set_item(which.name(), Column { columns: columns.shared(), which })?;
+    for (name, kind, at, length, stride) in columns_by_name {
+        named.set_item(name, Column { _kept: columns.shared(), kind, at, length, stride })?;
     }
     Ok(named)
 }
@@ -331,53 +345,15 @@ impl Decisions for PythonDecisions {
     }
 }
 
-/// One of the columns.
-#[derive(Clone, Copy, Debug)]
-enum Which {
-    Changed,
-    Erases,
-    Valid,
-    Stream,
-    Closed,
-    Oldest,
-    Age,
-    OpenedAt,
-    ClosedAt,
-}
-
-impl Which {
-    const ALL: [Which; 9] = [
-        Which::Changed,
-        Which::Erases,
-        Which::Valid,
-        Which::Stream,
-        Which::Closed,
-        Which::Oldest,
-        Which::Age,
-        Which::OpenedAt,
-        Which::ClosedAt,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Which::Changed => "changed",
-            Which::Erases => "erases",
-            Which::Valid => "valid",
-            Which::Stream => "stream",
-            Which::Closed => "closed",
-            Which::Oldest => "oldest",
-            Which::Age => "age",
-            Which::OpenedAt => "opened_at",
-            Which::ClosedAt => "closed_at",
-        }
-    }
-}
-
 /// A column as NumPy reads it: read-only and where it is. An array made of it keeps it.
 #[pyclass(frozen)]
 struct Column {
-    columns: PlaneColumns,
-    which: Which,
+    /// What the column is a part of: it stays where it is as long as somebody shares it.
+    _kept: PlaneColumns,
+    kind: &'static str,
+    at: usize,
+    length: usize,
+    stride: usize,
 }
 
 #[pymethods]
@@ -385,28 +361,13 @@ impl Column {
     /// NumPy's array interface, version 3.
     #[getter(__array_interface__)]
     fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (rows, row) = (self.columns.rows(), size_of::<BlockRow>());
-        let (first, lives, life) =
-            (rows.as_ptr() as usize, self.columns.lives().as_ptr() as usize, size_of::<BlockLife>());
-        let (oldest, ages) = (self.columns.oldest(), self.columns.ages());
-        let (kind, at, length, stride) = match self.which {
-            Which::Changed => ("u8", first + BlockRow::CHANGED_AT, rows.len(), row),
-            Which::Erases => ("u4", first + BlockRow::ERASES_AT, rows.len(), row),
-            Which::Valid => ("u2", first + BlockRow::VALID_AT, rows.len(), row),
-            Which::Stream => ("u1", first + BlockRow::STREAM_AT, rows.len(), row),
-            Which::Closed => ("b1", first + BlockRow::CLOSED_AT, rows.len(), row),
-            Which::Oldest => ("u4", oldest.as_ptr() as usize, oldest.len(), size_of::<u32>()),
-            Which::Age => ("f8", ages.as_ptr() as usize, ages.len(), size_of::<AtomicU64>()),
-            Which::OpenedAt => ("u8", lives + BlockLife::OPENED_AT, rows.len(), life),
-            Which::ClosedAt => ("u8", lives + BlockLife::CLOSED_AT, rows.len(), life),
-        };
         let order = if cfg!(target_endian = "big") { '>' } else { '<' };
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
-        interface.set_item("typestr", format!("{order}{kind}"))?;
-        interface.set_item("shape", PyTuple::new(py, [length])?)?;
-        interface.set_item("strides", PyTuple::new(py, [stride])?)?;
-        interface.set_item("data", (at, true))?;
+        interface.set_item("typestr", format!("{order}{}", self.kind))?;
+        interface.set_item("shape", PyTuple::new(py, [self.length])?)?;
+        interface.set_item("strides", PyTuple::new(py, [self.stride])?)?;
+        interface.set_item("data", (self.at, true))?;
         Ok(interface)
     }
 }

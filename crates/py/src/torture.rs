@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::chip::{PythonChip, chip_options};
 use crate::errors::{SimulationError, SpecError, spec_error};
+use crate::json::parse;
 
 /// What is tried, as Python says it.
 #[derive(Deserialize)]
@@ -32,16 +33,8 @@ impl WantedTorture {
     fn plan(&self, steps: u64) -> Result<TorturePlan, TortureError> {
         let leaves = self.leaves.iter().map(|name| named("leaves", name)).collect::<Result<_, _>>()?;
         let then = self.then.iter().map(|name| named("then", name)).collect::<Result<_, _>>()?;
-        let steps = self.steps.unwrap_or(steps);
-        Ok(TorturePlan {
-            seed: self.seed,
-            steps,
-            after: self.after,
-            leaves,
-            then,
-            draws: self.draws,
-            fails: self.fails,
-        })
+        let WantedTorture { seed, after, draws, fails, .. } = *self;
+        Ok(TorturePlan { seed, steps: self.steps.unwrap_or(steps), after, leaves, then, draws, fails })
     }
 }
 
@@ -165,8 +158,7 @@ impl PythonTorture {
     #[staticmethod]
     fn of_library(request: &str, plan: &str, path: PathBuf, found: Py<PyAny>) -> PyResult<PythonTorture> {
         let wanted = wanted(plan)?;
-        let source: SpecSource =
-            serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))?;
+        let source: SpecSource = parse(request)?;
         let options = chip_options(wanted.page_programs, wanted.pair_distance, &wanted.illegal)?;
         let firmware = ForeignFirmware::open(&path, &source, options).map_err(spec_error)?;
         let plan = wanted.plan(firmware.steps).map_err(|error| SpecError::new_err(error.to_string()))?;

@@ -18,7 +18,7 @@ use crate::trace::record::time_scale::TimeScale;
 const START_S: u64 = 946_684_800;
 
 /// What [`write_trace`] wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WriteReport {
     /// Name of the format.
     pub format: &'static str,
@@ -135,18 +135,9 @@ impl<W: Write> TraceWriter<W> {
         let scale = facts.time;
         let report = WriteReport {
             format: format.name(),
-            lines: 0,
-            requests: 0,
-            bytes: 0,
             time_grain_ns: scale.tick_ns,
-            rounded: 0,
             address_grain_bytes: writing.address_grain,
-            widened: 0,
-            trims_left_out: 0,
-            flushes_left_out: 0,
-            zone_commands_left_out: 0,
-            fua_left_out: 0,
-            streams_left_out: 0,
+            ..WriteReport::default()
         };
         let start = scale.epoch.map_or(0, |epoch| epoch + START_S * scale.ticks_a_second());
         let out = BufWriter::with_capacity(1 << 16, out);

@@ -45,28 +45,6 @@ pub enum DeviceStatus {
     Snapshot = 15,
 }
 
-impl DeviceStatus {
-    /// Every status, in the order of the numbers.
-    pub const ALL: [DeviceStatus; 16] = [
-        DeviceStatus::Ok,
-        DeviceStatus::Time,
-        DeviceStatus::Range,
-        DeviceStatus::NoPower,
-        DeviceStatus::HasPower,
-        DeviceStatus::Ended,
-        DeviceStatus::NoFork,
-        DeviceStatus::Simulation,
-        DeviceStatus::BadSpec,
-        DeviceStatus::BadVersion,
-        DeviceStatus::NoDevice,
-        DeviceStatus::Busy,
-        DeviceStatus::Misuse,
-        DeviceStatus::NoRoom,
-        DeviceStatus::Internal,
-        DeviceStatus::Snapshot,
-    ];
-}
-
 /// Why a call did nothing.
 pub struct Failure {
     pub status: DeviceStatus,

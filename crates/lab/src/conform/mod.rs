@@ -133,15 +133,15 @@ type Check = (&'static str, &'static [Device], Examine);
 /// Device of a check that is not run.
 const NO_DEVICE: Device = ("", &[]);
 
+/// What a check finds on the device of some settings. A layer may refuse a device, such as one that is too small for it.
+fn on_device(layer: &OwnLayer, sets: Sets, check: impl FnOnce(&Config) -> Finding) -> (Sets, Finding) {
+    let finding = config_of(layer, &sets).map_or_else(Finding::NotRun, |config| check(&config));
+    (sets, finding)
+}
+
 /// Drawn sequences on a device that is new; the first that fails is made as short as it gets.
 fn check_sequences(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
-    let sets = settings(layer, device, &[]);
-    let finding = match config_of(layer, &sets) {
-        // A layer may refuse a device that is too small for it.
-        Err(text) => Finding::NotRun(text),
-        Ok(config) => sequences(&config),
-    };
-    (sets, finding)
+    on_device(layer, settings(layer, device, &[]), sequences)
 }
 
 fn sequences(config: &Config) -> Finding {
@@ -186,26 +186,21 @@ fn document(layer: &OwnLayer, config: &Config) -> Result<Value, String> {
     Ok(document)
 }
 
+fn holds(layer: &OwnLayer, config: &Config) -> Finding {
+    document(layer, config).map_or_else(fails, |_| Finding::Holds)
+}
+
 fn check_timed(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
-    let sets = settings(layer, device, TIMED);
-    let finding = match config_of(layer, &sets) {
-        Err(text) => Finding::NotRun(text),
-        Ok(config) => document(layer, &config).map_or_else(fails, |_| Finding::Holds),
-    };
-    (sets, finding)
+    on_device(layer, settings(layer, device, TIMED), |config| holds(layer, config))
 }
 
 fn check_repeat(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
     let sets = settings(layer, device, &[TIMED, &[("seed", "7")]].concat());
-    let finding = match config_of(layer, &sets) {
-        Err(text) => Finding::NotRun(text),
-        Ok(config) => match (document(layer, &config), document(layer, &config)) {
-            (Ok(first), Ok(second)) if first == second => Finding::Holds,
-            (Ok(_), Ok(_)) => fails("two runs of one spec and seed give different results".into()),
-            (Err(text), _) | (_, Err(text)) => fails(text),
-        },
-    };
-    (sets, finding)
+    on_device(layer, sets, |config| match (document(layer, config), document(layer, config)) {
+        (Ok(first), Ok(second)) if first == second => Finding::Holds,
+        (Ok(_), Ok(_)) => fails("two runs of one spec and seed give different results".into()),
+        (Err(text), _) | (_, Err(text)) => fails(text),
+    })
 }
 
 /// Erases that fail now and then, where the layer says that it can do without a block.
@@ -215,9 +210,5 @@ fn check_failing(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
     if !layer.source.retires_blocks() {
         return (sets, Finding::NotRun("the layer does not retire blocks".into()));
     }
-    let finding = match config_of(layer, &sets) {
-        Err(text) => Finding::NotRun(text),
-        Ok(config) => document(layer, &config).map_or_else(fails, |_| Finding::Holds),
-    };
-    (sets, finding)
+    on_device(layer, sets, |config| holds(layer, config))
 }

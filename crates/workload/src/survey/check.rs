@@ -135,7 +135,7 @@ impl CheckTally {
             fua_writes: 0,
             times: (u64::MAX, 0),
             bytes: (u64::MAX, 0),
-            sectors: SectorSet::new(),
+            sectors: SectorSet::default(),
             previous_time: 0,
             backward_steps: 0,
             largest_step: 0,

@@ -50,11 +50,13 @@ struct Chunks<T> {
     last: (u64, usize),
 }
 
-impl<T: Default> Chunks<T> {
-    fn new() -> Chunks<T> {
+impl<T> Default for Chunks<T> {
+    fn default() -> Chunks<T> {
         Chunks { index: HashMap::new(), list: Vec::new(), last: (u64::MAX, 0) }
     }
+}
 
+impl<T: Default> Chunks<T> {
     fn get(&mut self, chunk: u64) -> &mut T {
         if self.last.0 != chunk {
             let next = self.list.len() as u32;
@@ -69,7 +71,7 @@ impl<T: Default> Chunks<T> {
 }
 
 /// A set of sectors.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SectorSet {
     chunks: Chunks<[u64; (CHUNK_SECTORS / 64) as usize]>,
     sectors: u64,
@@ -77,10 +79,6 @@ pub(super) struct SectorSet {
 }
 
 impl SectorSet {
-    pub fn new() -> SectorSet {
-        SectorSet { chunks: Chunks::new(), sectors: 0, pages: 0 }
-    }
-
     pub fn chunks(&self) -> usize {
         self.chunks.list.len()
     }
@@ -113,7 +111,7 @@ fn halves(word: u64) -> u64 {
 }
 
 /// How often each page was written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PageWrites(Chunks<PageCounts>);
 
 #[derive(Debug)]
@@ -126,10 +124,6 @@ impl Default for PageCounts {
 }
 
 impl PageWrites {
-    pub fn new() -> PageWrites {
-        PageWrites(Chunks::new())
-    }
-
     /// Counts one write for every page that `offset..offset + bytes` touches.
     pub fn add(&mut self, offset: u64, bytes: u32) {
         let last = (offset + u64::from(bytes) - 1) / PAGE_BYTES;
@@ -160,7 +154,7 @@ mod tests {
         fn w130_sets_and_counts_equal_a_naive_recount(
             requests in prop::collection::vec((0u64..40_000_000, 1u32..3_000_000), 1..20)
         ) {
-            let (mut set, mut writes) = (SectorSet::new(), PageWrites::new());
+            let (mut set, mut writes) = (SectorSet::default(), PageWrites::default());
             let (mut sectors, mut pages) = (BTreeSet::new(), BTreeMap::new());
             for (offset, bytes) in requests {
                 set.add(offset, bytes);

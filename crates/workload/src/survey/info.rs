@@ -95,7 +95,7 @@ fn as_map<S: serde::Serializer>(facts: &[(&'static str, Fact)], serializer: S) -
 }
 
 /// Counts of one kind.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct KindTally {
     requests: u64,
     bytes: u64,
@@ -109,19 +109,6 @@ struct KindTally {
 }
 
 impl KindTally {
-    fn new() -> KindTally {
-        KindTally {
-            requests: 0,
-            bytes: 0,
-            sequential: 0,
-            previous_end: None,
-            sectors: SectorSet::new(),
-            sizes: Histogram::default(),
-            run: 0,
-            runs: Histogram::default(),
-        }
-    }
-
     fn add(&mut self, offset: u64, bytes: u32) {
         self.requests += 1;
         self.bytes += u64::from(bytes);
@@ -216,15 +203,15 @@ impl Survey {
     /// A survey of nothing so far.
     pub fn new() -> Survey {
         Survey {
-            read: KindTally::new(),
-            write: KindTally::new(),
+            read: KindTally::default(),
+            write: KindTally::default(),
             trim: TrimSummary::default(),
             flushes: 0,
             zone_commands: 0,
             fua_writes: 0,
             streams: [0; STREAMS],
             growth: Growth::new(),
-            page_writes: PageWrites::new(),
+            page_writes: PageWrites::default(),
             first_byte: u64::MAX,
             last_byte: 0,
             gaps: Gaps::default(),

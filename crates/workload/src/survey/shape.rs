@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn w143_the_footprint_keeps_its_ends_however_long_the_stream() {
-        let (mut growth, mut written, read) = (Growth::new(), SectorSet::new(), SectorSet::new());
+        let (mut growth, mut written, read) = (Growth::new(), SectorSet::default(), SectorSet::default());
         for n in 0..10_000 {
             written.add(n * 512, 512);
             growth.add(Time(n * 1_000_000), &read, &written);
