@@ -59,23 +59,34 @@ pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64
         .map_err(|error| at(error.to_string()).into())
 }
 
-/// Opens the spec's workload at the first request behind those of a run, where its kind is drawn without end; at the
-/// first request of all where a run takes all that there is.
+/// Opens the spec's workload so that it goes on behind the requests of a run, where its kind is drawn without end.
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_behind(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
+pub fn open_endless(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let kind = config.workload.kind();
     if !kind.is_drawn() && !kind.is_hot_writes() {
         return open(config, scale, capacity_bytes);
     }
     let mut endless = config.clone();
     endless.workload.shared.requests = i64::MAX as u64;
-    let mut workload = open(&endless, scale, capacity_bytes)?;
-    workload.skip_arrivals();
-    let taken = open(config, scale, capacity_bytes)?.requests_expected().unwrap_or(0);
-    for _ in 0..taken {
-        workload.next_request()?;
+    open(&endless, scale, capacity_bytes)
+}
+
+/// Opens the spec's workload at the first request behind those of a run, where its kind is drawn without end; at the
+/// first request of all where a run takes all that there is.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_behind(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
+    let mut workload = open_endless(config, scale, capacity_bytes)?;
+    let kind = config.workload.kind();
+    if kind.is_drawn() || kind.is_hot_writes() {
+        workload.skip_arrivals();
+        let taken = open(config, scale, capacity_bytes)?.requests_expected().unwrap_or(0);
+        for _ in 0..taken {
+            workload.next_request()?;
+        }
     }
     Ok(workload)
 }

@@ -1,9 +1,9 @@
 //! The life of a device: its workload is written over and over until no block is left to write to.
 //!
 //! A life takes thousands of writes of every page, and nothing changes for most of them. So it is fast-forwarded: the
-//! device is simulated for a window, then all blocks are worn by the cycles of many such windows at once. A jump ends
-//! when the next few blocks are due to be retired, each of them before its own last erase; the window behind it retires
-//! them and shows what the lost spare does to write amplification. Jumps wear all blocks alike, so they need a device
+//! device is simulated for a few windows, then all blocks are worn by the cycles of many such windows at once. A jump
+//! ends when the next few blocks are due to be retired, each of them before its own last erase; the windows behind it
+//! retire most of them and show what the lost spare does to write amplification. Jumps wear all blocks alike, so they need a device
 //! that does: [`Life::wear_spread`] tells whether its windows did.
 
 use pumice_config::{Config, SpecError};
@@ -13,11 +13,12 @@ use pumice_engine::{AgeingRequests, Session, SimError};
 use pumice_types::{BlockId, refuse};
 use serde::{Deserialize, Serialize};
 
-/// Change of write amplification from window to window below which the device counts as settled.
-const SETTLED: f64 = 0.005;
+/// Difference of write amplification between the last three quarters of the windows below which the device counts as
+/// settled.
+const SETTLED: f64 = 0.003;
 
-/// Windows after which it counts as settled in any case.
-const SETTLING_MAX: usize = 20;
+/// P/E cycles after which it counts as settled in any case.
+const SETTLING_MAX: f64 = 20.0;
 
 /// How a life is simulated.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -33,7 +34,7 @@ pub struct LifeQuery {
 
 impl Default for LifeQuery {
     fn default() -> LifeQuery {
-        LifeQuery { window_cycles: 1.0, steps: 16, whole: false }
+        LifeQuery { window_cycles: 0.5, steps: 16, whole: false }
     }
 }
 
@@ -93,6 +94,10 @@ struct Jump {
     before: f64,
     /// Blocks were due to be retired on the way, and not only at its end.
     loses_blocks: bool,
+    /// Windows before it.
+    windows: usize,
+    /// Blocks due behind it.
+    due: usize,
 }
 
 /// A life under way.
@@ -112,6 +117,10 @@ struct LifeRun {
     programs: f64,
     simulated: f64,
     jump: Option<Jump>,
+    /// Pages of all programs and of the host in each window since the last jump.
+    recent: Vec<[f64; 2]>,
+    /// P/E cycles of the blocks before the first write.
+    initial_pec: f64,
     is_settled: bool,
     course: Vec<LifePoint>,
 }
@@ -129,7 +138,6 @@ pub fn life(
 ) -> Result<Life, SimError> {
     query.check()?;
     let mut run = LifeRun::begin(config, scale, query)?;
-    let initial_pec = run.session.mean_pec().unwrap_or_default();
     while run.window()? {
         if !goes_on(run.retired() as f64 / run.spare_blocks as f64) {
             return Err(SimError::Interrupted);
@@ -138,7 +146,8 @@ pub fn life(
             run.jump().map_err(SimError::Simulation)?;
         }
     }
-    Ok(run.end(initial_pec))
+    run.end_jump();
+    Ok(run.end())
 }
 
 impl LifeRun {
@@ -162,12 +171,14 @@ impl LifeRun {
             spare_blocks: u64::from(geometry.blocks() - user_blocks) - bad_at_start,
             bad_at_start,
             retired_before: 0,
+            initial_pec: session.mean_pec().unwrap_or_default(),
             session,
             query,
             host: 0.0,
             programs: 0.0,
             simulated: 0.0,
             jump: None,
+            recent: Vec::new(),
             is_settled: false,
             course: Vec::new(),
         })
@@ -191,6 +202,28 @@ impl LifeRun {
         self.course.last().map_or(1.0, |point| point.write_amplification)
     }
 
+    /// Write amplification of the last windows, at most so many and none before the last jump. Several, because blocks
+    /// that were filled together are collected together.
+    fn amplification_of(windows: &[[f64; 2]], most: usize) -> Option<f64> {
+        let last = &windows[windows.len().saturating_sub(most)..];
+        let [programs, host] = [0, 1].map(|which| last.iter().map(|window| window[which]).sum::<f64>());
+        (host > 0.0).then(|| programs / host)
+    }
+
+    /// Windows over which write amplification is averaged: a P/E cycle, and a quarter of those that a device took to
+    /// settle.
+    fn averaged(&self) -> usize {
+        ((1.0 / self.query.window_cycles).ceil() as usize).max(self.recent.len() / 4)
+    }
+
+    /// Write amplification was the same in each of the last three quarters of the windows, a P/E cycle or more each.
+    fn is_steady(&self) -> bool {
+        let (all, averaged) = (self.recent.len(), self.averaged());
+        let of = |ago: usize| LifeRun::amplification_of(&self.recent[..all - ago * averaged], averaged);
+        let is_like = |ago| of(0).zip(of(ago)).is_some_and(|(now, then)| (now / then - 1.0).abs() < SETTLED);
+        all >= 4 * averaged && is_like(1) && is_like(2)
+    }
+
     /// Simulates a window. `false` if the device is read-only now.
     fn window(&mut self) -> Result<bool, SimError> {
         let (before, last) = (self.counts(), self.amplification());
@@ -204,17 +237,14 @@ impl LifeRun {
         let host = (counts.host_stored() - before.host_stored()) as f64;
         let programs = (counts.stored() - before.stored()) as f64;
         let amplification = if host > 0.0 { programs / host } else { last };
-        if let Some(Jump { programs, before, loses_blocks }) = self.jump.take() {
-            let after = if loses_blocks { amplification } else { before };
-            self.host += programs * (1.0 / before + 1.0 / after) / 2.0;
-            self.programs += programs;
-        }
         self.host += host;
         self.simulated += host;
         self.programs += programs;
-        self.is_settled |= (amplification / last - 1.0).abs() < SETTLED || self.course.len() >= SETTLING_MAX;
+        let pec = self.session.mean_pec().unwrap_or_default();
+        self.recent.push([programs, host]);
+        self.is_settled |= pec >= self.initial_pec + SETTLING_MAX || self.is_steady();
         self.course.push(LifePoint {
-            pec: self.session.mean_pec().unwrap_or_default(),
+            pec,
             host_bytes: self.host * self.page_bytes,
             write_amplification: amplification,
             retired_blocks: self.retired(),
@@ -230,9 +260,13 @@ impl LifeRun {
         let mut left: Vec<u32> = good.filter_map(|block| eraser.cycles_left(block)).collect();
         left.sort_unstable();
         let due = left.partition_point(|&cycles| cycles <= 1);
-        let step = ((self.spare_blocks / u64::from(self.query.steps)).max(1) as usize).min(left.len() - due);
         let retires = self.retired() > self.retired_before;
-        if step == 0 || due >= step && retires {
+        if retires && self.jump.as_ref().is_some_and(|jump| due > jump.due / 2) {
+            return Ok(());
+        }
+        self.end_jump();
+        let step = ((self.spare_blocks / u64::from(self.query.steps)).max(1) as usize).min(left.len() - due);
+        if step == 0 {
             return Ok(());
         }
         let is_first = due == 0 && self.retired() == 0;
@@ -241,11 +275,26 @@ impl LifeRun {
         if cycles == 0 {
             return Ok(());
         }
+        let due = left.partition_point(|&left| left <= until);
         let before = self.cycles();
         self.session.wear(cycles)?;
         let programs = (self.cycles() - before) * self.pages_per_block;
-        self.jump = Some(Jump { programs, before: self.amplification(), loses_blocks: !is_first });
+        let windows = self.course.len();
+        let before = LifeRun::amplification_of(&self.recent, self.averaged()).unwrap_or(1.0);
+        self.recent.clear();
+        self.jump = Some(Jump { programs, before, loses_blocks: !is_first, windows, due });
         Ok(())
+    }
+
+    /// Counts what the host wrote in the last jump, now that most of the blocks due behind it are retired.
+    fn end_jump(&mut self) {
+        let Some(Jump { programs, before, loses_blocks, windows, .. }) = self.jump.take() else { return };
+        let after = LifeRun::amplification_of(&self.recent, self.averaged()).filter(|_| loses_blocks);
+        let after = after.unwrap_or(before);
+        let host = programs * (1.0 / before + 1.0 / after) / 2.0;
+        self.host += host;
+        self.programs += programs;
+        self.course[windows..].iter_mut().for_each(|point| point.host_bytes += host * self.page_bytes);
     }
 
     /// P/E cycles of all blocks together.
@@ -254,12 +303,12 @@ impl LifeRun {
         eraser.map_or(0.0, |eraser| eraser.mean_pec() * eraser.blocks() as f64)
     }
 
-    fn end(self, initial_pec: f64) -> Life {
+    fn end(self) -> Life {
         let wear = array(&self.session).wear();
         let eraser = self.session.ssd.controller.scheduler.chips.eraser.as_ref();
         Life {
             end: self.course.last().copied().unwrap_or_default(),
-            initial_pec,
+            initial_pec: self.initial_pec,
             block_pec: eraser.and_then(|eraser| eraser.lifetime().pec_at_requirement()),
             capacity_bytes: self.session.capacity(),
             write_amplification: if self.host > 0.0 { self.programs / self.host } else { 0.0 },

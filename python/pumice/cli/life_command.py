@@ -45,7 +45,7 @@ def life_command(
     ] = 16,
     window: Annotated[
         float, typer.Option("--window", metavar="X", min=0.01, max=100, help="P/E cycles simulated between jumps.")
-    ] = 1.0,
+    ] = 0.5,
     as_json: opt.JsonOption = False,
 ) -> None:
     """Write a device until its end, under each erase scheme, and show how long it lives."""

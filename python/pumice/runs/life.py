@@ -18,7 +18,7 @@ def life(
     scheme: str | None = None,
     *,
     whole: bool = False,
-    window_cycles: float = 1.0,
+    window_cycles: float = 0.5,
     steps: int = 16,
     progress: Callable[[float], bool | None] | None = None,
 ) -> dict[str, Any]:

@@ -23,7 +23,7 @@ pub enum Ageing {
     /// Random writes of one page, known a few pages before they are due.
     Pages(RandomPages, Box<Lookahead<Infallible>>),
     /// What its workload writes.
-    Requests(Box<AgeingRequests>),
+    Requests(AgeingRequests),
 }
 
 /// Pages that are written to bring a device into a used state.
@@ -37,10 +37,17 @@ pub struct RandomPages {
 /// Writes and trims of a workload that bring its device into a used state.
 pub struct AgeingRequests {
     workload: Workload,
+    lookahead: Box<Lookahead<SimError>>,
     /// Bytes to write.
     left: u64,
-    /// The workload has written something since it was opened.
+    /// The workload has given a write since it was opened.
     writes: bool,
+}
+
+impl AgeingRequests {
+    fn of(workload: Workload, left: u64) -> AgeingRequests {
+        AgeingRequests { workload, lookahead: Box::new(Lookahead::new(None)), left, writes: false }
+    }
 }
 
 impl RandomPages {
@@ -67,7 +74,7 @@ impl<O: ObserverSlot> Session<O> {
             AgedBy::Requests => {
                 let workload = workload::open_behind(&self.config, self.scale, self.capacity())?;
                 let left = (self.capacity() as f64 * age_writes) as u64;
-                Ageing::Requests(Box::new(AgeingRequests { workload, left, writes: false }))
+                Ageing::Requests(AgeingRequests::of(workload, left))
             }
         }))
     }
@@ -157,13 +164,13 @@ impl<O: ObserverSlot> Session<O> {
         Ok(goes_on)
     }
 
-    /// The writes of the workload over and over, from the first request on; none is due yet.
+    /// The writes of the workload from the first request on, drawn without end or over and over; none is due yet.
     ///
     /// # Errors
     /// A workload that cannot be read.
     pub fn endless_writes(&self) -> Result<AgeingRequests, SimError> {
-        let workload = workload::open(&self.config, self.scale, self.capacity())?;
-        Ok(AgeingRequests { workload, left: 0, writes: false })
+        let workload = workload::open_endless(&self.config, self.scale, self.capacity())?;
+        Ok(AgeingRequests::of(workload, 0))
     }
 
     /// Does so many bytes more of a workload's writes, without a clock, and its trims between them.
@@ -178,24 +185,30 @@ impl<O: ObserverSlot> Session<O> {
 
     /// Does what the next request of the workload writes or trims. `false` when enough is written.
     fn age_request(&mut self, ageing: &mut AgeingRequests) -> Result<bool, SimError> {
-        let AgeingRequests { workload, left, writes } = ageing;
+        let AgeingRequests { workload, lookahead, left, writes } = ageing;
         if *left == 0 {
             return Ok(false);
         }
-        let Some(request) = workload.next_request()? else {
-            if !std::mem::take(writes) {
-                return Err(SpecError(NOTHING_WRITTEN.into()).into());
-            }
-            *workload = workload::open(&self.config, self.scale, self.capacity())?;
-            return Ok(true);
+        let take = |place: &mut HostRequest| {
+            *place = loop {
+                if let Some(request) = workload.next_request()? {
+                    break request;
+                }
+                if !std::mem::take(writes) {
+                    return Err(SpecError(NOTHING_WRITTEN.into()).into());
+                }
+                *workload = workload::open(&self.config, self.scale, self.capacity())?;
+            };
+            *writes |= place.kind == RequestKind::Write;
+            Ok(true)
         };
+        let Some(request) = lookahead.next(take, &self.ssd)? else { return Ok(false) };
         match request.kind {
             RequestKind::Write => {
                 *left = left.saturating_sub(u64::from(request.bytes));
-                *writes = true;
-                self.ssd.run_untimed(&request, false)?;
+                self.ssd.run_untimed(request, false)?;
             }
-            RequestKind::Trim => self.ssd.run_untimed(&request, false)?,
+            RequestKind::Trim => self.ssd.run_untimed(request, false)?,
             RequestKind::Read | RequestKind::Flush | RequestKind::Zone(_) => {}
         }
         self.course.work += 1 + u64::from(request.bytes / self.geometry.page_bytes);
