@@ -3,8 +3,8 @@
 //! A life takes thousands of writes of every page, and nothing changes for most of them. So it is fast-forwarded: the
 //! device is simulated for a few windows, then all blocks are worn by the cycles of many such windows at once. A jump
 //! ends when the next few blocks are due to be retired, each of them before its own last erase; the windows behind it
-//! retire most of them and show what the lost spare does to write amplification. Jumps wear all blocks alike, so they need a device
-//! that does: [`Life::wear_spread`] tells whether its windows did.
+//! retire most of them and show what the lost spare does to write amplification. Jumps wear all blocks alike, so they
+//! need a device that does: [`Life::wear_spread`] tells whether its windows did.
 
 use pumice_config::{Config, SpecError};
 use pumice_engine::metrics::FlashCounts;
