@@ -11,6 +11,9 @@ use pumice_workload::{
 
 use crate::error::SimError;
 
+/// What is said of a workload that cannot age a device.
+pub const NOTHING_WRITTEN: &str = "the workload writes nothing, so it cannot age the device; allowed: initial.aged_by = \"pages\", or a workload with writes";
+
 /// Opens the spec's workload for a device of `capacity_bytes`.
 ///
 /// # Errors
@@ -62,11 +65,14 @@ pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64
 /// Opens the spec's workload so that it goes on behind the requests of a run, where its kind is drawn without end.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open`]; what is drawn without end would never write.
 pub fn open_endless(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let kind = config.workload.kind();
     if !kind.is_drawn() && !kind.is_hot_writes() {
         return open(config, scale, capacity_bytes);
+    }
+    if !config.workload.draws_writes() {
+        return Err(SpecError(NOTHING_WRITTEN.into()).into());
     }
     let mut endless = config.clone();
     endless.workload.shared.requests = i64::MAX as u64;

@@ -86,3 +86,26 @@ fn t997_a_life_goes_on_behind_the_requests_of_a_run() {
     assert!(few.write_amplification > 2.0);
     assert_eq!((few.end, few.course), (many.end, many.course));
 }
+
+/// Drawn without end, such a workload would be waited for without end.
+#[test]
+fn t998_a_workload_that_never_writes_is_refused_where_it_ages_a_device() {
+    let of = |more: &[(&str, &str)]| {
+        let sets = [DEVICE, more].concat();
+        let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        Config::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() })
+            .expect("a valid spec")
+    };
+    for nothing in
+        [&[("workload.read_fraction", "1.0")][..], &[("workload.kind", "w10"), ("workload.trim_fraction", "1.0")]]
+    {
+        let aged = [nothing, &[("initial.aged_by", "requests"), ("initial.age_writes", "1.0")]].concat();
+        let worn = [nothing, &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-errors")]].concat();
+        let ran = pumice_engine::run(&of(&aged), 1.0, &mut |_| true).map(drop);
+        let lived = life(&of(&worn), 1.0, LifeQuery::default(), &mut |_| true).map(drop);
+        for ended in [ran, lived] {
+            let error = ended.expect_err("it never ends otherwise").to_string();
+            assert!(error.contains("the workload writes nothing"), "{error}");
+        }
+    }
+}

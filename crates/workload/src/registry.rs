@@ -250,6 +250,12 @@ impl WorkloadKeys {
         }
     }
 
+    /// Whether there is any write among requests that are drawn without end.
+    pub fn draws_writes(&self) -> bool {
+        let reads = if self.kind().is_drawn() { self.drawn.mix.read_fraction } else { 0.0 };
+        reads + self.shared.trim_fraction < 1.0
+    }
+
     /// Refuses reads and trims that are more than all requests.
     fn check_shares(&self) -> Result<(), SpecError> {
         let (reads, trims) = (self.drawn.mix.read_fraction, self.shared.trim_fraction);

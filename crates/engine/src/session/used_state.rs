@@ -15,9 +15,6 @@ use crate::lookahead::Lookahead;
 use crate::observe::ObserverSlot;
 use crate::workload;
 
-/// What is said of a workload that cannot age a device.
-const NOTHING_WRITTEN: &str = "the workload writes nothing, so it cannot age the device; allowed: initial.aged_by = \"pages\", or a workload with writes";
-
 /// What ages a device before its first request, without a clock.
 pub enum Ageing {
     /// Random writes of one page, known a few pages before they are due.
@@ -195,7 +192,7 @@ impl<O: ObserverSlot> Session<O> {
                     break request;
                 }
                 if !std::mem::take(writes) {
-                    return Err(SpecError(NOTHING_WRITTEN.into()).into());
+                    return Err(SpecError(workload::NOTHING_WRITTEN.into()).into());
                 }
                 *workload = workload::open(&self.config, self.scale, self.capacity())?;
             };
