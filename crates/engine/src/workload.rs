@@ -67,8 +67,7 @@ pub fn open_flow(config: &Config, number: usize, scale: f64, capacity_bytes: u64
 /// # Errors
 /// As [`open`]; what is drawn without end would never write.
 pub fn open_endless(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
-    let kind = config.workload.kind();
-    if !kind.is_drawn() && !kind.is_hot_writes() {
+    if !config.workload.is_endless() {
         return open(config, scale, capacity_bytes);
     }
     if !config.workload.draws_writes() {
@@ -86,8 +85,7 @@ pub fn open_endless(config: &Config, scale: f64, capacity_bytes: u64) -> Result<
 /// As [`open`].
 pub fn open_behind(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let mut workload = open_endless(config, scale, capacity_bytes)?;
-    let kind = config.workload.kind();
-    if kind.is_drawn() || kind.is_hot_writes() {
+    if config.workload.is_endless() {
         workload.skip_arrivals();
         let taken = open(config, scale, capacity_bytes)?.requests_expected().unwrap_or(0);
         for _ in 0..taken {

@@ -253,35 +253,29 @@ fn life(py: Python<'_>, request: &str, query: &str, progress: Option<Py<PyAny>>)
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use super::chip::{ChipError, ChipState, OperationFailed, PowerLost, PythonChip, Refused, Uncorrectable};
-    #[pymodule_export]
-    use super::crash::{PythonCrashLab, cut_places, recording_header};
-    #[pymodule_export]
-    use super::device::{DeviceRefusal, PythonDevice};
-    #[pymodule_export]
-    use super::errors::{SimulationError, SpecError, TraceError};
-    #[pymodule_export]
-    use super::outputs::verify_log;
-    #[pymodule_export]
-    use super::plugins::{conform, plugin_of_library};
-    #[pymodule_export]
-    use super::policies::policy_of_library;
-    #[pymodule_export]
-    use super::recorded::table_layout;
-    #[pymodule_export]
-    use super::runs::{resolve, run};
-    #[pymodule_export]
-    use super::serve::{PythonServer, ask_served};
-    #[pymodule_export]
-    use super::snapshots::{aged_keys, snapshot_info, snapshot_save};
-    #[pymodule_export]
-    use super::torture::PythonTorture;
-    #[pymodule_export]
-    use super::traces::{fit_device, trace_check, trace_formats, trace_info, trace_read, trace_write};
-    #[pymodule_export]
     use super::{
-        block_pages, commit, erase_model, explain, explain_all, file_digest, fio_job_settings, life, merges_of_updates,
-        plan_m_merge, plan_reclaim, preset_facts, preset_toml, presets, result_fields, schema, superblock_indices,
+        block_pages,
+        chip::{ChipError, ChipState, OperationFailed, PowerLost, PythonChip, Refused, Uncorrectable},
+        commit,
+        crash::{PythonCrashLab, cut_places, recording_header},
+        device::{DeviceRefusal, PythonDevice},
+        erase_model,
+        errors::{SimulationError, SpecError, TraceError},
+        explain, explain_all, file_digest, fio_job_settings, life, merges_of_updates,
+        outputs::verify_log,
+        plan_m_merge, plan_reclaim,
+        plugins::{conform, plugin_of_library},
+        policies::policy_of_library,
+        preset_facts, preset_toml, presets,
+        recorded::table_layout,
+        result_fields,
+        runs::{resolve, run},
+        schema,
+        serve::{PythonServer, ask_served},
+        snapshots::{aged_keys, snapshot_info, snapshot_save},
+        superblock_indices,
+        torture::PythonTorture,
+        traces::{fit_device, trace_check, trace_formats, trace_info, trace_read, trace_write},
         version, workloads,
     };
 }

@@ -2,43 +2,43 @@
 
 use crate::{BlockId, Lpn, PageAddress, Pb, SpareMark, Time, UnitSet};
 
-/// What a command does.
+/// What a command does. Command logs hold the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FlashOp {
     /// Page read, data and spare area, over the channel.
-    Read,
+    Read = 0,
     /// Spare areas of consecutive pages of one block, newest first: one command.
-    SpareSearch,
+    SpareSearch = 1,
     /// Page program.
-    Program,
+    Program = 2,
     /// Page copied to another page: a read and a program, on the die if copyback is on.
-    Copy,
+    Copy = 3,
     /// Whole-block erase.
-    Erase,
+    Erase = 4,
     /// Erase of one partial block.
-    PartialErase,
+    PartialErase = 5,
     /// Erase of a set of physical sub-blocks of one block, in one operation.
-    SubBlockErase,
+    SubBlockErase = 6,
     /// The die is kept from other work for a time: nothing reaches the chip, and it counts as no
     /// flash command.
-    Pause,
+    Pause = 7,
 }
 
-/// What a command is for.
+/// What a command is for. Command logs hold the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
     /// A host request.
-    Host,
+    Host = 0,
     /// Garbage collection: merges, reclaiming, wear levelling.
-    Gc,
+    Gc = 1,
     /// Pages of a map that is not all in RAM.
-    Map,
+    Map = 2,
     /// The old copy of a page that a write replaces in part.
-    Rmw,
+    Rmw = 3,
     /// Filling of a zone that is finished.
-    Padding,
+    Padding = 4,
 }
 
 /// The version of a journal page of the map. On a device that recovers from one, its program comes after every

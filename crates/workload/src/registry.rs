@@ -250,6 +250,11 @@ impl WorkloadKeys {
         }
     }
 
+    /// Whether its requests are drawn, as many as are asked for.
+    pub fn is_endless(&self) -> bool {
+        self.kind().is_drawn() || self.kind().is_hot_writes()
+    }
+
     /// Whether there is any write among requests that are drawn without end.
     pub fn draws_writes(&self) -> bool {
         let reads = if self.kind().is_drawn() { self.drawn.mix.read_fraction } else { 0.0 };

@@ -45,6 +45,17 @@ pub enum DeviceStatus {
     Snapshot = 15,
 }
 
+impl DeviceStatus {
+    /// Every status, in the order of the numbers.
+    pub const ALL: [DeviceStatus; 16] = {
+        use DeviceStatus::*;
+        [
+            Ok, Time, Range, NoPower, HasPower, Ended, NoFork, Simulation, BadSpec, BadVersion, NoDevice, Busy, Misuse,
+            NoRoom, Internal, Snapshot,
+        ]
+    };
+}
+
 /// Why a call did nothing.
 pub struct Failure {
     pub status: DeviceStatus,

@@ -137,16 +137,13 @@ fn on_no_device(handle: u64, random: &mut Random, now: u64) -> c_int {
     status
 }
 
-/// How many statuses there are.
-const STATUSES: usize = DeviceStatus::Snapshot as usize + 1;
-
 #[test]
 fn t079_illegal_calls_of_a_device_are_error_values_and_change_nothing() {
     let (seed, calls) = chosen(ILLEGAL);
     let mut random = Random::new(seed);
     let (device, other) = (opened(c""), opened(c""));
     let capacity = info(device).capacity_bytes;
-    let mut statuses = [0_u64; STATUSES];
+    let mut statuses = [0_u64; DeviceStatus::ALL.len()];
     for nth in 1..=calls {
         let now = 1_000 + nth / 1_000 * 2_000_000;
         if nth % 1_000 < 2 {
@@ -191,7 +188,7 @@ fn t080_two_threads_at_one_device_get_answers_or_are_told_that_it_is_busy() {
     let device = opened(c"");
     let calls_of = |nth: u64| {
         let mut random = Random::new(seed + nth);
-        let mut statuses = [0_u64; STATUSES];
+        let mut statuses = [0_u64; DeviceStatus::ALL.len()];
         for _ in 0..calls {
             let status = match random.below(6) {
                 0 | 1 => submit(device, &[write(1 << 40, random.below(5_000))]).0,

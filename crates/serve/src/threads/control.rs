@@ -79,7 +79,17 @@ impl ControlRequest {
 
     /// Whether clients lose their connections by it: what they know of the device is no longer true.
     pub fn parts_clients(&self) -> bool {
-        matches!(self, ControlRequest::Cut {} | ControlRequest::Restore { .. })
+        match self {
+            ControlRequest::Cut {} | ControlRequest::Restore { .. } => true,
+            ControlRequest::Status {}
+            | ControlRequest::Result {}
+            | ControlRequest::Fault { .. }
+            | ControlRequest::Age { .. }
+            | ControlRequest::Snapshot { .. }
+            | ControlRequest::Forget { .. }
+            | ControlRequest::Mark { .. }
+            | ControlRequest::Stop {} => false,
+        }
     }
 
     /// Whether the device may be at it for minutes.

@@ -279,6 +279,8 @@ mod tests {
     #[test]
     fn w113_every_format_is_recognised_by_its_examples() {
         for &format in TraceFormat::ALL {
+            let facts = format.facts();
+            assert!([facts.name, facts.about, facts.units, facts.time.allowed].iter().all(|text| !text.is_empty()));
             assert!(!format.examples().is_empty(), "{} has no example", format.name());
             for example in format.examples() {
                 assert_eq!(recognise(example.as_bytes()), Ok(Reading::of(format)), "{example}");

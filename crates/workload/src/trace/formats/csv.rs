@@ -75,7 +75,6 @@ impl LineFormat for Csv {
             "time_ns,op,offset_bytes,size_bytes\n0,W,4096,512\n",
             "size_sectors;Timestamp (s);offset_sectors;is_write\n8;0.5;16;1\n",
         ],
-        // Only a header makes a file one of these, and that is looked at before the records are.
         writing: Some(Writing {
             fua: true,
             head: "time_ns,op,offset_bytes,size_bytes\n",
@@ -88,6 +87,7 @@ impl LineFormat for Csv {
             },
             ..Writing::IN_BYTES
         }),
+        // No record is like one of these: only a header makes a file one, and that is looked at before.
         ..FormatFacts::PLAIN
     };
 
