@@ -46,17 +46,16 @@ impl RunRequests {
         if !config.flows.is_empty() {
             return Flows::open(config, scale, user_pages).map(RunRequests::Flows);
         }
-        let capacity = u64::from(user_pages) * u64::from(config.mapped_page_bytes());
-        let mut workload = workload::open(config, scale, capacity)?;
-        if !reads_arrivals(config) {
-            workload.skip_arrivals();
-        }
-        let max = config.run.max_requests;
+        let workload = open_workload(config, scale, user_pages)?;
         let workload = match takes_all(config) {
-            true => WorkloadReader::ahead(workload, max)?,
+            true => WorkloadReader::ahead(workload, config.run.max_requests)?,
             false => WorkloadReader::here(workload),
         };
-        Ok(RunRequests::One { workload, lookahead: Box::new(Lookahead::new(max)) })
+        Ok(RunRequests::of_reader(config, workload))
+    }
+
+    fn of_reader(config: &Config, workload: WorkloadReader) -> RunRequests {
+        RunRequests::One { workload, lookahead: Box::new(Lookahead::new(config.run.max_requests)) }
     }
 
     /// Share of the work done, if it is known.
@@ -67,20 +66,34 @@ impl RunRequests {
         }
     }
 
-    /// What the result tells of them.
+    /// What the result tells of them; nothing if other threads read them too.
     fn origin(self, config: &Config) -> Origin {
         match self {
             RunRequests::One { workload, .. } => {
-                let workload = workload.into_workload();
-                let mut warnings = workload.notes().warnings();
-                warnings.extend(streams_without_handle(config, &workload));
-                Origin { facts: workload.facts(), flows: Vec::new(), warnings }
+                workload.into_workload().map_or_else(Origin::default, |workload| origin(config, &workload))
             }
             RunRequests::Flows(flows) => {
                 Origin { facts: Vec::new(), warnings: flows.warnings(&config.flows), flows: flows.facts() }
             }
         }
     }
+}
+
+/// The workload of a spec, on a device of so many pages.
+pub(crate) fn open_workload(config: &Config, scale: f64, user_pages: u32) -> Result<Workload, SimError> {
+    let capacity = u64::from(user_pages) * u64::from(config.mapped_page_bytes());
+    let mut workload = workload::open(config, scale, capacity)?;
+    if !reads_arrivals(config) {
+        workload.skip_arrivals();
+    }
+    Ok(workload)
+}
+
+/// What the result tells of a workload that was read.
+fn origin(config: &Config, workload: &Workload) -> Origin {
+    let mut warnings = workload.notes().warnings();
+    warnings.extend(streams_without_handle(config, workload));
+    Origin { facts: workload.facts(), flows: Vec::new(), warnings }
 }
 
 /// Where the threads that run one device wait for each other.
@@ -97,7 +110,7 @@ pub(crate) struct Run<'a, 'p> {
     requests: RunRequests,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
     /// The other threads, if there are any.
-    pub meeting: Option<&'p dyn Meeting>,
+    meeting: Option<&'p dyn Meeting>,
 }
 
 /// Runs a configuration at a scale. `progress` is called now and then; returning `false` stops the run.
@@ -134,6 +147,11 @@ impl EndedRun<'_> {
     pub fn integrity_error(&self) -> Option<String> {
         let Ssd { host, controller, power, .. } = &self.session.ssd;
         integrity_error(self.check, (host, &controller.scheduler.chips.checked, power))
+    }
+
+    /// Tells of the workload that several threads have read.
+    pub(crate) fn tell_origin(&mut self, config: &Config, workload: &Workload) {
+        self.origin = origin(config, workload);
     }
 
     /// What the run leaves.
@@ -213,6 +231,23 @@ impl<'a, 'p> Run<'a, 'p> {
         let session = Session::new(config, scale, observer)?;
         let requests = RunRequests::open(config, scale, session.ssd.ftl().user_pages())?;
         Ok(Run { config, session, requests, progress, meeting: None })
+    }
+
+    /// The run of one thread of several, before its first request: they share what they read and the place where they
+    /// meet.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn begin_portion(
+        (config, scale): (&'a Config, f64),
+        workload: WorkloadReader,
+        meeting: &'p dyn Meeting,
+        progress: &'p mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Run<'a, 'p>, SimError> {
+        refuse_failures(config)?;
+        let session = Session::new(config, scale, ObserverRef::nobody())?;
+        let requests = RunRequests::of_reader(config, workload);
+        Ok(Run { config, session, requests, progress, meeting: Some(meeting) })
     }
 
     /// Runs it.

@@ -1,6 +1,7 @@
 //! One device on several threads, exactly: what they find together is what one thread finds, to the last bit.
 //!
-//! Each thread reads all requests and runs the page accesses of its channels ([`crate::host::portion`]). Where a layer binds
+//! Each thread takes all requests, which are drawn once, and runs the page accesses of its channels
+//! ([`crate::host::portion`]). Where a layer binds
 //! pages to planes, and nothing else joins the channels, the channels go their own ways; only requests with pages on
 //! several, and what the document tells of the device as a whole, are put together. Two threads may end pages of one
 //! write at the same nanosecond after different waits; only one thread knows which of them came last, so such a run
@@ -13,15 +14,15 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use pumice_config::{Config, HostMode, PartialPage, SpecError};
 use pumice_ftl::{Homes, Recovery};
 use pumice_types::{RequestKind, Time};
+use pumice_workload::{SharedWorkload, Workload, WorkloadReader};
 use rustc_hash::FxHashMap;
 
 use crate::build::build;
 use crate::error::SimError;
 use crate::host::portion::{Portion, RequestPiece, most_u_blocks};
 use crate::metrics::Metrics;
-use crate::observe::ObserverRef;
 use crate::results::Outcome;
-use crate::run::{EndedRun, Meeting, Progress, Run, run};
+use crate::run::{EndedRun, Meeting, Progress, Run, open_workload, run};
 
 /// How many threads run a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,8 @@ pub fn run_on_threads(
     if number < 2 {
         return run(config, scale, progress);
     }
-    let homes = match (threads, homes(config, scale)?) {
-        (_, Ok(homes)) => homes,
+    let (homes, user_pages) = match (threads, homes(config, scale)?) {
+        (_, Ok(found)) => found,
         (Threads::UpTo(_), Err(_)) => return run(config, scale, progress),
         (Threads::Number(_), Err(why)) => {
             let text = format!("threads = {wanted} is not allowed with {why}, which joins the channels; allowed: 1");
@@ -58,8 +59,9 @@ pub fn run_on_threads(
     };
     // Each thread has a part of the device only, so none of them can take an aged one or keep it for others.
     let own = Config { aged_devices: None, ..config.clone() };
+    let workload = open_workload(config, scale, user_pages)?;
     let mut is_wanted = true;
-    let together = together((&own, scale), (&homes, number), &mut |report| {
+    let together = together((&own, scale), (&homes, number), workload, &mut |report| {
         is_wanted = progress(report);
         is_wanted
     });
@@ -70,15 +72,17 @@ pub fn run_on_threads(
     }
 }
 
-/// Where the pages of a device are at home, or what joins its channels.
-fn homes(config: &Config, scale: f64) -> Result<Result<Homes, String>, SimError> {
+/// Where the pages of a device are at home, and how many the host has; or what joins its channels.
+fn homes(config: &Config, scale: f64) -> Result<Result<(Homes, u32), String>, SimError> {
     if let Some(why) = joined_channels(config) {
         return Ok(Err(why));
     }
     let built = build(config, scale)?;
-    let layer = built.ftl.layer();
+    let (layer, user_pages) = (built.ftl.layer(), built.ftl.user_pages());
     let homes = layer.homes().filter(|_| !layer.conduct().works_when_idle);
-    Ok(homes.ok_or_else(|| format!("what ftl.kind = \"{}\" does here", config.ftl.kind)))
+    Ok(homes
+        .map(|homes| (homes, user_pages))
+        .ok_or_else(|| format!("what ftl.kind = \"{}\" does here", config.ftl.kind)))
 }
 
 /// What joins the channels of a device, so that threads could not go their own ways.
@@ -121,8 +125,10 @@ fn is_file(config: &Config) -> bool {
 fn together<'a>(
     (config, scale): (&'a Config, f64),
     (homes, number): (&Homes, u8),
+    workload: Workload,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Option<EndedRun<'a>> {
+    let workload = SharedWorkload::new(workload, usize::from(number), config.run.max_requests);
     let meeting =
         Threaded { homes, number, ended: Mutex::default(), all: Condvar::new(), gave_up: AtomicBool::new(false) };
     let meeting = &meeting;
@@ -130,18 +136,22 @@ fn together<'a>(
     let mut joined = JoinedRequests::new(pieces);
     let (first, others) = std::thread::scope(|scope| {
         let spawn = |own| {
-            let hand_over = hand_over.clone();
-            let found = move || Some(meeting.run(config, scale, (own, hand_over), &mut |_| true)?.session.into_found());
+            let (hand_over, requests) = (hand_over.clone(), workload.reader(usize::from(own)));
+            let found = move || {
+                let ended = meeting.run((config, scale), (own, hand_over), requests, &mut |_| true)?;
+                Some(ended.session.into_found())
+            };
             scope.spawn(found)
         };
         let others: Vec<_> = (1..number).map(spawn).collect();
-        let first = meeting.run(config, scale, (0, hand_over), &mut |report| {
+        let first = meeting.run((config, scale), (0, hand_over), workload.reader(0), &mut |report| {
             joined.take_in();
             progress(report)
         });
         (first, others.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Option<Vec<_>>>())
     });
     let (mut first, others) = (first?, others?);
+    first.tell_origin(config, &workload.into_workload()?);
     let hosts = std::iter::once(&first.session.ssd.host).chain(others.iter().map(|other| &other.host));
     let most = most_u_blocks(&hosts.filter_map(|host| host.portion.as_deref()).collect::<Vec<_>>());
     others.iter().for_each(|other| first.session.absorb(other));
@@ -171,14 +181,14 @@ impl Threaded<'_> {
     /// The run of one of them; `None` if it did not end.
     fn run<'a>(
         &self,
-        config: &'a Config,
-        scale: f64,
+        (config, scale): (&'a Config, f64),
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
+        requests: WorkloadReader,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Option<EndedRun<'a>> {
         // However this ends, the others wait for it no longer.
         let leaving = Leaving(self);
-        let ended = self.run_portion(config, scale, (own, hand_over), progress);
+        let ended = self.run_portion((config, scale), (own, hand_over), requests, progress);
         if ended.is_some() {
             std::mem::forget(leaving);
         }
@@ -187,20 +197,19 @@ impl Threaded<'_> {
 
     fn run_portion<'a>(
         &self,
-        config: &'a Config,
-        scale: f64,
+        (config, scale): (&'a Config, f64),
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
+        requests: WorkloadReader,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Option<EndedRun<'a>> {
         let mut goes_on = |report: &Progress| !self.gave_up.load(Ordering::Relaxed) && progress(report);
-        let mut run = Run::begin(config, scale, ObserverRef::nobody(), &mut goes_on).ok()?;
+        let mut run = Run::begin_portion((config, scale), requests, self, &mut goes_on).ok()?;
         let ssd = &mut run.session.ssd;
         let counts_u_blocks = config.ftl.kind.facts().reports.u_blocks;
         let geometry = config.device_geometry(scale).ok()?;
         let portion = Portion::new((self.homes, &geometry), (own, self.number), counts_u_blocks, hand_over);
         ssd.host.portion = Some(Box::new(portion));
         ssd.host.metrics.keep_spans();
-        run.meeting = Some(self);
         let mut ended = run.run_out().ok()?;
         ended.session.ssd.host.portion.iter_mut().for_each(|portion| portion.hand_over_pieces());
         Some(ended)
