@@ -148,6 +148,20 @@ def test_addresses_by_the_names_of_every_version(name: str, kind: str, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("policy", "working_set", "aged_by"),
+    [("GREEDY", "75", "drawn"), ("GREEDY", "50", "pages"), ("FIFO", "75", "pages")],
+)
+def test_a_steady_state_with_a_closed_form_is_drawn(
+    policy: str, working_set: str, aged_by: str, command: Command, tmp_path: Path
+) -> None:
+    flow = {**GENERATED, "Working_Set_Percentage": working_set, "Address_Distribution": "RANDOM_UNIFORM"}
+    written(tmp_path, {"GC_Block_Selection_Policy": policy}, (SYNTHETIC[0], flow))
+    assert command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml").returncode == 0
+    assert pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["initial"]["aged_by"] == aged_by
+    assert command("run", "spec.toml").returncode == 0
+
+
+@pytest.mark.parametrize(
     ("aligned", "unit", "said"), [("true", "16", "8192"), ("true", "8", ""), ("false", "16", "512")]
 )
 def test_where_requests_begin_is_told_where_it_differs(aligned: str, unit: str, said: str, tmp_path: Path) -> None:

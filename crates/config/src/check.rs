@@ -37,7 +37,23 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
         false => check_flows(config)?,
     }
     check_until(config)?;
+    check_drawn(config)?;
     check_output(config)
+}
+
+/// Refuses a steady state that is not that of the spec's layer, or in which not all stored pages are written.
+fn check_drawn(config: &Config) -> Result<(), SpecError> {
+    if !config.initial.is_drawn() {
+        return Ok(());
+    }
+    let (kind, fill, footprint) = (config.ftl.kind, config.initial.fill, config.workload.shared.footprint);
+    needs(
+        "initial.aged_by = \"drawn\"",
+        [
+            (kind != FtlKind::Page, "ftl.kind = \"page\"", quoted(kind)),
+            (footprint < fill, "a workload.footprint of initial.fill or more", format!("{footprint} and {fill}")),
+        ],
+    )
 }
 
 /// Checks what a spec says of chips that no controller drives.

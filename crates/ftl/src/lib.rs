@@ -49,8 +49,8 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    BegunRequest, ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, GatheredUnits, Homes,
-    HostZones, Layer, LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod,
+    BegunRequest, ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, FreshRoom, GatheredUnits,
+    Homes, HostZones, Layer, LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod,
     MergePolicy, Merging, OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, ResetErases, Restart,
     Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, UPointer, ZoneCounters, ZoneOperation,
     ZoneOperations, ZoneReport, whole_share,

@@ -57,7 +57,7 @@ pub struct LifePoint {
     pub pec: f64,
     /// Bytes that the host has written.
     pub host_bytes: f64,
-    /// Write amplification of the window before.
+    /// Write amplification of the window before; what the device did not survive of the last one counts as the one before.
     pub write_amplification: f64,
     /// Blocks retired so far.
     pub retired_blocks: u64,
@@ -236,7 +236,9 @@ impl LifeRun {
         let counts = self.counts();
         let host = (counts.host_stored() - before.host_stored()) as f64;
         let programs = (counts.stored() - before.stored()) as f64;
-        let amplification = if host > 0.0 { programs / host } else { last };
+        // The device may not have survived the first few pages of a window; the rest counts as the window before.
+        let missed = if goes_on { 0.0 } else { (pages - host).max(0.0) };
+        let amplification = if host + missed > 0.0 { (programs + last * missed) / (host + missed) } else { last };
         self.host += host;
         self.simulated += host;
         self.programs += programs;

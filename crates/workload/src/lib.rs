@@ -48,6 +48,7 @@ pub use generator::patterns::{
     StreamsAccess, UniformAccess, ZipfAccess,
 };
 pub use generator::requests::Generator;
+pub use generator::scatter::Scatter;
 pub use generator::sizes::RequestSizes;
 pub use notes::Notes;
 pub use open::{fat, open_trace, open_trace_with, synthetic, twin};

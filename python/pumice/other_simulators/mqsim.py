@@ -44,8 +44,11 @@ _PAGE_TYPES = {"MLC": "one-shot", "TLC": "interleaved"}
 #: What the planes of a device are counted by.
 _LEVELS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 
-#: User capacities of random writes after which a uniform workload is in its steady state; chosen.
-_AGE_WRITES = 1.5
+#: How a device is preconditioned: user capacities of random writes, chosen, and in words.
+_AGED = {
+    "pages": (1.5, "a full device is aged by 1.5 capacities of random pages"),
+    "drawn": (0.1, "the steady state of random writes is drawn, and 0.1 capacities more are written"),
+}
 
 _POLICIES = {"GREEDY": "greedy", "RGA": "d-choices", "FIFO": "fifo", "RANDOM": "random"}
 
@@ -428,10 +431,13 @@ def _preconditioning(preconditioned: bool, found: Conversion) -> None:
     sections = found.sections
     geometry, ftl, fill = sections["geometry"], sections["ftl"], sections["initial"]["fill"]
     if preconditioned:
-        found.set("initial.age_writes", _AGE_WRITES)
+        writes_all = not found.flows and sections["workload"].get("footprint", 0.0) >= fill
+        aged_by = "drawn" if writes_all and ftl["gc_policy"] == "greedy" else "pages"
+        found.set("initial.aged_by", aged_by)
+        writes, words = _AGED[aged_by]
+        found.set("initial.age_writes", writes)
         found.notes.append(
-            f"Preconditioning: a full device is aged by {_AGE_WRITES} capacities of random pages; MQSim computes where "
-            "pages lie, and stores pages outside the working set too."
+            f"Preconditioning: {words}; MQSim computes where pages lie, and stores pages outside the working set too."
         )
     else:
         # Without it MQSim's device is empty, whatever the flow says of its occupancy.

@@ -278,7 +278,8 @@ def nothing_reclaimed(document: Document) -> str | None:
 
 def _is_aged_by_pages(document: Document) -> bool:
     """Whether uniform writes of single pages aged the device."""
-    return lookup(document, "config.initial.aged_by") == "pages" and bool(number(document, "config.initial.age_writes"))
+    aged_by = lookup(document, "config.initial.aged_by")
+    return aged_by in ("pages", "drawn") and bool(number(document, "config.initial.age_writes"))
 
 
 @note
@@ -309,7 +310,7 @@ def amplification_of_the_ageing(document: Document) -> str | None:
         return None
     return (
         f"the workload wrote {100 * written / user_bytes:.2g} % of the user capacity anew: write amplification is"
-        ' mostly that of the ageing, which writes single pages anywhere (initial.aged_by = "pages"). Write more, or age'
+        " mostly that of the ageing, which writes single pages anywhere. Write more, or age"
         ' by the workload\'s own writes (initial.aged_by = "requests")'
     )
 

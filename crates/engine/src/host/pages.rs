@@ -1,5 +1,7 @@
 //! How a request falls into pages and parts of pages.
 
+use std::ops::Range;
+
 use pumice_types::{HostRequest, Lpn, PAGE_PARTS, RequestKind};
 
 /// The pages of a device, as requests see them.
@@ -85,6 +87,20 @@ pub struct RequestPages {
     stop: u64,
 }
 
+impl RequestPages {
+    /// The numbers of the pages that are still to come.
+    #[inline]
+    pub fn range(&self) -> Range<u32> {
+        let page_bytes = self.pages.page_bytes;
+        let (mut next, mut stop) = (self.next, self.stop);
+        if self.kind == RequestKind::Trim {
+            next += u64::from(next < stop && next * page_bytes < self.start);
+            stop -= u64::from(next < stop && stop * page_bytes > self.end);
+        }
+        next as u32..stop.max(next) as u32
+    }
+}
+
 impl Iterator for RequestPages {
     type Item = (Lpn, u64);
 
@@ -110,6 +126,23 @@ impl Iterator for RequestPages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn t1000_the_range_of_a_request_is_that_of_its_pages() {
+        for pages in [Pages::new(4096), Pages::new(12_288)] {
+            for kind in [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush] {
+                for offset_bytes in (0..40_000).step_by(512) {
+                    for bytes in (0..40_000).step_by(1_536) {
+                        let arrival = pumice_types::Time::ZERO;
+                        let request =
+                            HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0, flow: 0 };
+                        let touched: Vec<u32> = pages.of(&request).map(|(lpn, _)| lpn.0).collect();
+                        assert_eq!(pages.of(&request).range().collect::<Vec<u32>>(), touched, "{request:?}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn t694_pages_that_are_no_power_of_two_are_counted_by_division() {

@@ -48,8 +48,9 @@ pub struct UBlockChange {
 /// The part of a device that one thread runs.
 #[derive(Clone)]
 pub struct Portion {
-    /// Logical pages that follow each other in one plane.
+    /// Logical pages that follow each other in one plane, and the logarithm of their number, if it is a power of two.
     unit_pages: u32,
+    unit_shift: Option<u32>,
     /// The thread of each plane, in the order in which units are dealt to them.
     threads: Vec<u8>,
     own: u8,
@@ -83,6 +84,7 @@ impl Portion {
         };
         Portion {
             unit_pages: homes.unit_pages,
+            unit_shift: homes.unit_pages.is_power_of_two().then(|| homes.unit_pages.trailing_zeros()),
             threads: homes.order.iter().map(thread).collect(),
             own,
             access: 0,
@@ -97,9 +99,25 @@ impl Portion {
         }
     }
 
+    /// The unit of a page. A shift is faster than a division.
+    #[inline]
+    fn unit_of(&self, lpn: Lpn) -> u32 {
+        match self.unit_shift {
+            Some(shift) => lpn.0 >> shift,
+            None => lpn.0 / self.unit_pages,
+        }
+    }
+
+    #[inline]
+    fn thread_of_unit(&self, unit: u32) -> u8 {
+        let planes = self.threads.len() as u32;
+        let turn = if planes.is_power_of_two() { unit & (planes - 1) } else { unit % planes };
+        self.threads[turn as usize]
+    }
+
     #[inline]
     fn thread_of(&self, lpn: Lpn) -> u8 {
-        self.threads[(lpn.0 / self.unit_pages) as usize % self.threads.len()]
+        self.thread_of_unit(self.unit_of(lpn))
     }
 
     /// Whether a page is on its channels.
@@ -120,12 +138,13 @@ impl Portion {
     #[inline]
     pub fn takes_in(&mut self, (number, request): (u64, &HostRequest), pages: &Pages) -> bool {
         self.access = self.next_access;
-        let mut threads = 0u64;
-        for (lpn, _) in pages.of(request) {
-            threads |= 1 << self.thread_of(lpn);
-            self.next_access += 1;
-        }
-        let threads = threads.max(1);
+        let touched = pages.of(request).range();
+        self.next_access += u64::from(touched.end - touched.start);
+        let units = match touched.is_empty() {
+            true => 0..0,
+            false => self.unit_of(Lpn(touched.start))..self.unit_of(Lpn(touched.end - 1)) + 1,
+        };
+        let threads = units.fold(0u64, |threads, unit| threads | 1 << self.thread_of_unit(unit)).max(1);
         self.shared = (threads.count_ones() > 1).then_some((number, threads.count_ones()));
         threads >> self.own & 1 == 1
     }

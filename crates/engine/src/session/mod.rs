@@ -3,6 +3,7 @@
 mod joined;
 mod kept;
 mod outcome;
+mod steady_state;
 mod used_state;
 
 use std::sync::Arc;

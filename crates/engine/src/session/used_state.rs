@@ -5,10 +5,11 @@ use std::convert::Infallible;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Flow, SpecError};
 use pumice_ftl::{AgedBy, InitialKeys};
-use pumice_types::{HostRequest, Lpn, RequestKind};
+use pumice_types::{HostRequest, Lpn, RequestKind, refuse};
 use pumice_workload::{RandomStream, Workload};
 
 use super::Session;
+use super::steady_state::SteadyState;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
 use crate::lookahead::Lookahead;
@@ -17,8 +18,9 @@ use crate::workload;
 
 /// What ages a device before its first request, without a clock.
 pub enum Ageing {
-    /// Random writes of one page, known a few pages before they are due.
-    Pages(RandomPages, Box<Lookahead<Infallible>>),
+    /// Random writes of one page, known a few pages before they are due. Before them those that lead to the steady state,
+    /// if that is drawn.
+    Pages(Option<Box<SteadyState>>, RandomPages, Box<Lookahead<Infallible>>),
     /// What its workload writes.
     Requests(AgeingRequests),
 }
@@ -67,7 +69,11 @@ impl<O: ObserverSlot> Session<O> {
             return Ok(None);
         }
         Ok(Some(match aged_by {
-            AgedBy::Pages => Ageing::Pages(self.ageing_by(age_writes), Box::new(Lookahead::new(None))),
+            AgedBy::Pages => Ageing::Pages(None, self.ageing_by(age_writes), Box::new(Lookahead::new(None))),
+            AgedBy::Drawn => {
+                let steady = self.steady_state()?;
+                Ageing::Pages(Some(steady), self.ageing_by(age_writes), Box::new(Lookahead::new(None)))
+            }
             AgedBy::Requests => {
                 let workload = workload::open_behind(&self.config, self.scale, self.capacity())?;
                 let left = (self.capacity() as f64 * age_writes) as u64;
@@ -151,7 +157,7 @@ impl<O: ObserverSlot> Session<O> {
     /// A broken rule or belief.
     pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
         let goes_on = match ageing {
-            Ageing::Pages(pages, lookahead) => self.age_next_page(pages, lookahead)?,
+            Ageing::Pages(steady, pages, lookahead) => self.age_next_page((steady, pages), lookahead)?,
             Ageing::Requests(requests) => self.age_request(requests)?,
         };
         if !goes_on {
@@ -215,18 +221,35 @@ impl<O: ObserverSlot> Session<O> {
     /// Writes the next of these pages. `false` when none is left.
     fn age_next_page(
         &mut self,
-        pages: &mut RandomPages,
+        (steady, pages): (&mut Option<Box<SteadyState>>, &mut RandomPages),
         lookahead: &mut Lookahead<Infallible>,
     ) -> Result<bool, SimError> {
         let take = |place: &mut HostRequest| {
-            let next = pages.next_page().map(|lpn| *place = self.write_of(lpn));
-            Ok(next.is_some())
+            let next = steady.as_mut().and_then(|steady| steady.next_page()).or_else(|| pages.next_page());
+            Ok(next.map(|lpn| *place = self.write_of(lpn)).is_some())
         };
         let Ok(next) = lookahead.next(take, &self.ssd);
         let Some(write) = next else { return Ok(false) };
+        let lpn = self.ssd.host.pages.first_of(write);
+        let before = steady.is_some().then(|| self.ssd.ftl().locate(lpn));
         self.ssd.run_untimed(write, false)?;
+        if let (Some(steady), Some(before)) = (steady, before) {
+            steady.note_written(lpn, before, |lpn| self.ssd.ftl().locate(lpn));
+        }
         self.course.work += 1;
         Ok(true)
+    }
+
+    /// The steady state of random writes for this device, which was just built and holds nothing.
+    fn steady_state(&self) -> Result<Box<SteadyState>, SimError> {
+        let ftl = self.ssd.ftl();
+        let room = ftl.layer().figures().and_then(|figures| figures.fresh_room());
+        let room = room.ok_or_else(|| {
+            refuse!("initial.aged_by = \"drawn\" needs collection that takes the block with the fewest valid pages")
+        })?;
+        let footprint = ((f64::from(ftl.user_pages()) * self.config.workload.shared.footprint) as u64).max(1);
+        let (is_dealt, random) = (ftl.layer().homes().is_none(), RandomStream::new(self.config.seed, "steady-state"));
+        Ok(Box::new(SteadyState::new(footprint, room, &self.geometry, (is_dealt, random))))
     }
 
     /// Writes a page, without a clock and uncounted.

@@ -1,10 +1,12 @@
-//! 706 to 709: a device is aged by writes of one page, or by what its workload writes.
+//! 706 to 709, 789: a device is aged by writes of one page, by what its workload writes, or by drawing where writes lead.
 
-use pumice_engine::observe::Observer;
-use pumice_engine::run;
-use pumice_types::{FlashCommand, FlashOp, Time};
+#![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
-use crate::support::{document, number, run_seen_by, spec};
+use pumice_engine::observe::{Observer, ObserverRef};
+use pumice_engine::{Session, run};
+use pumice_types::{FlashCommand, FlashOp, Lpn, Time};
+
+use crate::support::{accepts, document, number, run_seen_by, spec};
 
 /// Requests of 32 pages, to planes that their pages name.
 const STATIC: &[(&str, &str)] = &[
@@ -98,4 +100,98 @@ fn t709_every_workload_ages_its_device() {
         let aged = outcome.flash_commands - number(&outcome.document, "run.flash_commands") as u64;
         assert!(aged > 39_321, "{kind}: {aged} commands before the first request");
     }
+}
+
+/// Valid pages of the blocks of an aged device, in order, the valid pages of its planes, and the write amplification of a
+/// user capacity of random writes more.
+fn aged(sets: &[(&str, &str)]) -> (Vec<u32>, Vec<f64>, f64) {
+    let config = spec(sets);
+    let mut session = Session::new(&config, 1.0, ObserverRef::nobody()).expect("a device");
+    let mut ageing = session.ageing().expect("a workload").expect("it is aged");
+    while session.age(&mut ageing).expect("it ages") {}
+    let geometry = config.device_geometry(1.0).expect("a geometry");
+    let (mut blocks, mut planes) = (vec![0; geometry.blocks() as usize], vec![0.0; geometry.planes() as usize]);
+    let ftl = session.ssd.ftl();
+    for place in (0..ftl.user_pages()).filter_map(|lpn| ftl.locate(Lpn(lpn))) {
+        blocks[place.block.index()] += 1;
+        planes[geometry.plane_of(place.block).index()] += 1.0;
+    }
+    // Free blocks, and those that are being written.
+    blocks.sort_unstable();
+    let outcome = run(&config, 1.0, &mut |_| true).expect("it runs");
+    assert_eq!(outcome.integrity_error, None, "{sets:?}");
+    (blocks, planes, number(&outcome.document, "write_amplification"))
+}
+
+fn spread(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+/// The largest difference between the shares of blocks that have at most so many valid pages.
+fn distance(one: &[u32], other: &[u32]) -> f64 {
+    let share = |of: &[u32], most: u32| of.partition_point(|&valid| valid <= most) as f64 / of.len() as f64;
+    let all = one.iter().chain(other);
+    all.map(|&most| (share(one, most) - share(other, most)).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn t708_a_drawn_device_is_where_random_writes_lead() {
+    let base = [
+        ("geometry.blocks_per_plane", "256"),
+        ("geometry.planes_per_die", "2"),
+        ("ftl.allocation", "dynamic"),
+        ("ftl.over_provisioning", "0.12"),
+        ("workload.request_bytes", "4096"),
+        ("workload.requests", "120000"),
+        ("workload.footprint", "1.0"),
+        ("run.timed", "false"),
+        ("run.check", "integrity"),
+    ];
+    for more in [
+        &[][..],
+        &[("ftl.allocation", "static")],
+        &[("ftl.over_provisioning", "0.3")],
+        &[("ftl.erase_group", "die"), ("timing.copyback", "false")],
+        &[
+            ("timing.copyback", "false"),
+            ("geometry.blocks_per_plane", "64"),
+            ("geometry.page_bytes", "16384"),
+            ("ftl.map_unit_bytes", "4096"),
+            ("host.write_buffer_kib", "256"),
+            ("ftl.over_provisioning", "0.2"),
+        ],
+    ] {
+        let of = |writes, by| {
+            let ageing = [("initial.age_writes", writes), ("initial.aged_by", by)];
+            aged(&[STATIC, UNIFORM, &base, more, &ageing].concat())
+        };
+        let (written, drawn) = (of("8", "pages"), of("0.05", "drawn"));
+        let apart = distance(&written.0, &drawn.0);
+        println!(
+            "{more:?}: valid pages of blocks apart by {apart:.3}, fewest {:?}, planes spread {:.0} and {:.0}, write amplification {:.3} and {:.3}",
+            [&written.0, &drawn.0].map(|blocks| blocks[blocks.len() / 8]),
+            spread(&written.1),
+            spread(&drawn.1),
+            written.2,
+            drawn.2,
+        );
+        assert!(apart < 0.05, "{more:?}: {apart}");
+        assert!((drawn.2 / written.2 - 1.0).abs() < 0.015, "{more:?}: {} and {}", written.2, drawn.2);
+    }
+}
+
+#[test]
+fn t789_a_steady_state_without_a_closed_form_is_not_drawn() {
+    let drawn = [("initial.age_writes", "0.1"), ("initial.aged_by", "drawn"), ("workload.footprint", "1.0")];
+    let refused = |more: &[(&str, &str)], wanted: &str| {
+        let why = accepts(&[STATIC, UNIFORM, &drawn, more].concat()).expect_err("it is refused");
+        assert_eq!(why, format!("initial.aged_by = \"drawn\" needs {wanted}"));
+    };
+    refused(&[("ftl.gc_policy", "fifo")], "ftl.gc_policy = \"greedy\", found \"fifo\"");
+    refused(&[("workload.footprint", "0.5")], "a workload.footprint of initial.fill or more, found 0.5 and 1");
+    let cached = [("ftl.map_place", "cached"), ("ftl.map_cache_entries", "100")];
+    refused(&cached, "ftl.map_place = \"ram\", found \"cached\"");
+    let nftl = [("ftl.kind", "nftl"), ("ftl.allocation", "dynamic"), ("initial.fill", "0.9")];
+    refused(&nftl, "ftl.kind = \"page\", found \"nftl\"");
 }

@@ -23,6 +23,8 @@ choice! {
         Pages = "pages",
         /// What the workload writes.
         Requests = "requests",
+        /// Random writes of one page since ever: the state that they end in is drawn, and the last of them are done.
+        Drawn = "drawn",
     }
 }
 
@@ -36,11 +38,16 @@ keys! {
         age_writes: f64 = "0.0", float(0.0, 1000.0), "user capacities", CHOSEN, When::Always,
             "Writes before the first request, untimed and not counted; aged_by says which.";
         aged_by: AgedBy = "\"pages\"", ANY, "", CHOSEN, When::Positive("initial.age_writes"),
-            "pages: random writes of one page over the workload's footprint. requests: the workload's own writes and trims; a generator's follow those of the run, others come from the start, as often as needed. If requests write several pages, a state aged by single pages can last, above all with ftl.allocation = \"static\".";
+            "pages: random writes of one page over the workload's footprint. requests: the workload's own writes and trims; a generator's follow those of the run, others come from the start, as often as needed. If requests write several pages, a state aged by single pages can last, above all with ftl.allocation = \"static\". drawn: as after very many writes of pages, by drawing the steady state (greedy collection at page level) and then writing so much; blocks keep their wear.";
     }
 }
 
 impl InitialKeys {
+    /// Whether the device begins in a state that is drawn, so that nothing is stored by a fill.
+    pub fn is_drawn(&self) -> bool {
+        self.age_writes > 0.0 && self.aged_by == AgedBy::Drawn
+    }
+
     /// The fill of an FTL with logical blocks.
     pub fn of_blocks(&self) -> InitialFill {
         match self.fill_unit {

@@ -167,6 +167,17 @@ pub struct Homes {
     pub order: Vec<PlaneId>,
 }
 
+/// Logical pages that are written to an empty device before it collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreshRoom {
+    /// Pages in all.
+    pub pages: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Planes that are written as one.
+    pub joined_planes: u32,
+}
+
 /// What a layer counts.
 pub trait Figures {
     /// What garbage collection did so far.
@@ -194,6 +205,12 @@ pub trait Figures {
     /// of a handle; 0 where streams are not placed.
     fn open_pages_of(&self, _stream: u8) -> u64 {
         0
+    }
+
+    /// What an empty device takes before it collects; `None` unless collection takes the block with the fewest valid
+    /// pages, whole.
+    fn fresh_room(&self) -> Option<FreshRoom> {
+        None
     }
 
     /// Zones of the layer, if it has any.

@@ -7,5 +7,5 @@ pub(crate) mod options;
 mod pattern;
 pub(crate) mod patterns;
 pub(crate) mod requests;
-mod scatter;
+pub(crate) mod scatter;
 pub(crate) mod sizes;

@@ -8,7 +8,7 @@ const ROUNDS: usize = 4;
 /// A permutation of 0 to n - 1: a Feistel cipher on the next even number of bits, applied again
 /// until the result is one of the items, which takes fewer than four times on average.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scatter {
+pub struct Scatter {
     items: u64,
     half_bits: u32,
     keys: [u64; ROUNDS],

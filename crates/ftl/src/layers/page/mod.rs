@@ -26,8 +26,8 @@ use crate::blocks::reclaim_units::UnitId;
 use crate::blocks::wear::Wear;
 use crate::plan::{FtlError, GcCounters, Plan};
 use crate::seam::{
-    Conduct, DurableTrims, Figures, GatheredUnits, Homes, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement,
-    Streams, TranslationLayer,
+    Conduct, DurableTrims, Figures, FreshRoom, GatheredUnits, Homes, LogSize, LookAhead, MapLoads, MemoryUse, Proofs,
+    Retirement, Streams, TranslationLayer,
 };
 use collect::neighbours::Disturbs;
 pub use collect::neighbours::Neighbours;
@@ -423,6 +423,15 @@ impl Figures for PageFtl {
 
     fn open_pages_of(&self, stream: u8) -> u64 {
         self.open_pages(stream)
+    }
+
+    fn fresh_room(&self) -> Option<FreshRoom> {
+        let before = |plane| self.free_units(PlaneId(plane)).saturating_sub(self.start()) as u64;
+        let blocks: u64 = (0..self.config.geometry.planes()).map(before).sum();
+        let data_pages = self.config.data_pages();
+        let joined_planes = self.config.stripes.as_ref().map_or(1, Stripes::members);
+        let pages_per_block = u32::from(data_pages) / joined_planes;
+        Some(FreshRoom { pages: blocks * u64::from(data_pages), pages_per_block, joined_planes })
     }
 }
 

@@ -65,7 +65,7 @@ impl Stripes {
     }
 
     /// Blocks of a stripe.
-    pub(super) fn members(&self) -> u32 {
+    pub(in crate::layers::page) fn members(&self) -> u32 {
         self.members
     }
 

@@ -7,6 +7,7 @@ use super::map_units;
 use super::page_spec::{
     Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
 };
+use crate::blocks::victims::GcPolicy;
 use crate::layers::page::map::map_log::SLOT_RECORD;
 use crate::layers::page::{Isolation, LogShape};
 use crate::plan::EraseUnit;
@@ -34,7 +35,25 @@ pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Resul
     check_handles(spec, keys)?;
     check_erase_group(spec, keys)?;
     check_policy(spec, keys)?;
+    check_drawn(spec, keys)?;
     check_room(spec, keys)
+}
+
+/// Refuses a state that has no closed form to draw it from.
+fn check_drawn(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
+    if !spec.initial.is_drawn() {
+        return Ok(());
+    }
+    let (policy, unit, place) = (spec.policies.policy, keys.erase_unit, spec.shared.map_place);
+    needs(
+        "initial.aged_by = \"drawn\"",
+        [
+            (policy != GcPolicy::Greedy, "ftl.gc_policy = \"greedy\"", quoted(policy)),
+            (unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(unit)),
+            (place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(place)),
+            (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
+        ],
+    )
 }
 
 /// Refuses what does not recover yet.

@@ -70,7 +70,8 @@ impl Layer for PageFtl {
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
         let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
-        let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
+        let initial = parts.spec.initial;
+        let filled = ftl.fill(if initial.is_drawn() { 0.0 } else { initial.fill }, |filled| target.program(&filled))?;
         target.note_stored(Lpn(0), filled);
         if parts.geometry.units_per_page > 1 {
             ftl.fill_map_of_units(target)?;
