@@ -155,7 +155,8 @@ def test_a_steady_state_with_a_closed_form_is_drawn(
     policy: str, working_set: str, aged_by: str, command: Command, tmp_path: Path
 ) -> None:
     flow = {**GENERATED, "Working_Set_Percentage": working_set, "Address_Distribution": "RANDOM_UNIFORM"}
-    written(tmp_path, {"GC_Block_Selection_Policy": policy}, (SYNTHETIC[0], flow))
+    device = {"GC_Block_Selection_Policy": policy, "Overprovisioning_Ratio": "0.35"}
+    written(tmp_path, device, (SYNTHETIC[0], flow))
     assert command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml").returncode == 0
     assert pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]["initial"]["aged_by"] == aged_by
     assert command("run", "spec.toml").returncode == 0

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t1000_the_range_of_a_request_is_that_of_its_pages() {
+    fn t999_the_range_of_a_request_is_that_of_its_pages() {
         for pages in [Pages::new(4096), Pages::new(12_288)] {
             for kind in [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush] {
                 for offset_bytes in (0..40_000).step_by(512) {

@@ -126,7 +126,7 @@ struct Batches {
 
 enum BatchSource {
     Thread(RequestsAhead),
-    Shared(shared::Reader),
+    Shared(shared::SharedReader),
 }
 
 impl Batches {

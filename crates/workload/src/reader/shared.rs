@@ -14,20 +14,24 @@ const BATCHES_APART: u64 = 64;
 const NEVER: u64 = u64::MAX;
 
 /// A workload that several threads read to its end, each all of it.
-pub struct SharedWorkload(Arc<Shared>);
+pub struct SharedWorkload(Arc<SharedRequests>);
 
 impl SharedWorkload {
     /// The workload for so many readers, that take no more than `max` requests of it.
     pub fn new(workload: Workload, readers: usize, max: Option<u64>) -> SharedWorkload {
-        let source = Source { workload, left: max.unwrap_or(u64::MAX), drawn: 0 };
-        let ring = Ring { batches: VecDeque::new(), first: 0, wanted: vec![0; readers] };
-        SharedWorkload(Arc::new(Shared { source: Mutex::new(source), ring: Mutex::new(ring), moved: Condvar::new() }))
+        let source = SharedSource { workload, left: max.unwrap_or(u64::MAX), drawn: 0 };
+        let ring = SharedBatches { batches: VecDeque::new(), first: 0, wanted: vec![0; readers] };
+        SharedWorkload(Arc::new(SharedRequests {
+            source: Mutex::new(source),
+            ring: Mutex::new(ring),
+            moved: Condvar::new(),
+        }))
     }
 
     /// The reader of one thread, below the number of readers; each is to be taken once.
     pub fn reader(&self, own: usize) -> WorkloadReader {
         let progress = lock(&self.0.source).workload.progress();
-        let source = BatchSource::Shared(Reader { shared: Arc::clone(&self.0), own });
+        let source = BatchSource::Shared(SharedReader { shared: Arc::clone(&self.0), own });
         WorkloadReader(ReaderPlace::Elsewhere(Batches::of(source, progress)))
     }
 
@@ -38,15 +42,15 @@ impl SharedWorkload {
     }
 }
 
-struct Shared {
+struct SharedRequests {
     /// Locked while requests are drawn; then, for a moment, the ring.
-    source: Mutex<Source>,
-    ring: Mutex<Ring>,
+    source: Mutex<SharedSource>,
+    ring: Mutex<SharedBatches>,
     /// The last of the threads went on.
     moved: Condvar,
 }
 
-struct Source {
+struct SharedSource {
     workload: Workload,
     /// Requests that may still be taken.
     left: u64,
@@ -55,7 +59,7 @@ struct Source {
 }
 
 /// The batches that some thread still wants.
-struct Ring {
+struct SharedBatches {
     batches: VecDeque<Arc<TakenRequests>>,
     /// Number of the first of them.
     first: u64,
@@ -63,7 +67,7 @@ struct Ring {
     wanted: Vec<u64>,
 }
 
-impl Ring {
+impl SharedBatches {
     fn last_wanted(&self) -> u64 {
         self.wanted.iter().copied().min().unwrap_or(NEVER)
     }
@@ -77,12 +81,12 @@ impl Ring {
 }
 
 /// One thread's place in a shared workload.
-pub(super) struct Reader {
-    shared: Arc<Shared>,
+pub(super) struct SharedReader {
+    shared: Arc<SharedRequests>,
     own: usize,
 }
 
-impl Reader {
+impl SharedReader {
     /// The next batch of this thread. Waits for the others if it is far ahead of one of them.
     pub(super) fn next_batch(&self) -> Arc<TakenRequests> {
         loop {
@@ -107,7 +111,7 @@ impl Reader {
     fn draw(&self, number: u64) {
         let mut source = lock(&self.shared.source);
         if source.drawn == number {
-            let Source { workload, left, drawn } = &mut *source;
+            let SharedSource { workload, left, drawn } = &mut *source;
             let batch = TakenRequests::take(workload, left, Vec::new());
             *drawn += 1;
             lock(&self.shared.ring).batches.push_back(Arc::new(batch));
@@ -115,7 +119,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for SharedReader {
     fn drop(&mut self) {
         lock(&self.shared.ring).wanted[self.own] = NEVER;
         self.shared.moved.notify_all();
