@@ -1,11 +1,14 @@
 //! Data placement: handles, and stripes of blocks over planes.
 
 use pumice_config::Config;
+use pumice_engine::observe::Observer;
 use pumice_engine::run;
+use pumice_types::{FlashCommand, Time};
 use serde_json::{Value, json};
 
 use crate::contract::check_counts;
-use crate::support::{document, number, source};
+use crate::power_handles::KeptApart;
+use crate::support::{document, number, run_seen_by, source, spec};
 
 type Set = (&'static str, &'static str);
 
@@ -100,6 +103,57 @@ fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
                 }
             }
         }
+    }
+}
+
+/// Watches whose data each part of a block holds.
+struct Apart(KeptApart);
+
+impl Observer for Apart {
+    fn command(&mut self, _: Time, _: Time, command: &FlashCommand) {
+        self.0.note(command, false);
+    }
+}
+
+#[test]
+fn t458_handles_keep_their_data_apart_in_what_is_erased_apart() {
+    let sub_blocks: &[Set] = &[
+        ("partial_erase.unit", "sub-block"),
+        ("ftl.erase_unit", "sub-block"),
+        ("geometry.pages_per_block", "32"),
+        ("geometry.layers", "8"),
+        ("geometry.sub_blocks", "4"),
+    ];
+    let leaves: &[Set] = &[
+        ("partial_erase.unit", "partial-block"),
+        ("ftl.erase_unit", "partial-block"),
+        ("geometry.pages_per_block", "64"),
+        ("partial_erase.max_splits", "3"),
+    ];
+    let persistent = ("ftl.isolation", "persistent");
+    for parts in [sub_blocks, leaves, &[persistent]] {
+        for mode in ["blocking", "background", "preemptible"] {
+            let more = [
+                ("ftl.handles", "3"),
+                ("ftl.gc_mode", mode),
+                ("ftl.over_provisioning", "0.4"),
+                ("geometry.program_order", "in-order"),
+                ("geometry.blocks_per_plane", "40"),
+                ("workload.requests", "20000"),
+            ];
+            let config = spec(&[DEVICE, parts, &more].concat());
+            let mut apart = Apart(KeptApart::of(&config).expect("handles"));
+            let outcome = run_seen_by(&config, &mut apart).expect("it runs");
+            check_counts(&outcome.document);
+            assert_eq!(outcome.integrity_error, None, "{parts:?}, {mode}");
+            assert!(number(&outcome.document, "gc.copied_pages") > 1_000.0, "{parts:?}, {mode}");
+            assert_eq!(apart.0.settle(), Ok(()), "{parts:?}, {mode}");
+        }
+    }
+    for parts in [sub_blocks, leaves] {
+        let why =
+            refusal(&[parts, &[("ftl.handles", "3"), ("geometry.program_order", "in-order"), persistent]].concat());
+        assert!(why.starts_with("ftl.handles needs ftl.erase_unit = \"block\" (the parts of one block may"), "{why}");
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use pumice_config::Config;
-use pumice_ftl::Isolation;
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, PageAddress, RecoveryFault};
+use pumice_ftl::{EraseUnit, Isolation};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, PageAddress, PbTree, RecoveryFault, UnitPages};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled};
 use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often, fails_soon};
@@ -17,12 +17,14 @@ const HANDLES_MAX: u8 = 8;
 /// Pages that collection has put together.
 const COLLECTED: u8 = 2 * HANDLES_MAX;
 
-/// Follows the commands of a device with handles: whose pages every block holds. Of a page that the host writes the
+/// Follows the commands of a device with handles: whose pages every block holds, or every part that is erased apart. Of a page that the host writes the
 /// command names the handle. A copy belongs to whom its source belonged to, whatever its own command says; or, where
 /// data is kept apart until it is collected, to collected pages.
 pub struct KeptApart {
     always: bool,
-    of_block: BTreeMap<BlockId, u8>,
+    parts: UnitPages,
+    tree: Option<PbTree>,
+    of_part: BTreeMap<(BlockId, usize), u8>,
     mixed: Option<PageAddress>,
 }
 
@@ -30,39 +32,57 @@ impl KeptApart {
     /// The check of a device with handles.
     pub fn of(config: &Config) -> Option<KeptApart> {
         let keys = &config.ftl.page;
-        let always = keys.isolation == Isolation::Persistent;
-        keys.handles.is_some().then(|| KeptApart { always, of_block: BTreeMap::new(), mixed: None })
+        let (always, chip) = (keys.isolation == Isolation::Persistent, config.assumed_chip());
+        let tree = (keys.erase_unit == EraseUnit::PartialBlock).then(|| chip.tree().expect("partial blocks"));
+        let shape = chip.geometry.block_shape().filter(|_| keys.erase_unit == EraseUnit::SubBlock);
+        let parts = shape.map(UnitPages::sub_blocks).or_else(|| tree.and_then(UnitPages::leaves));
+        let parts = parts.unwrap_or_else(|| UnitPages::whole_block(chip.geometry.pages_per_block));
+        keys.handles.is_some().then(|| KeptApart { always, parts, tree, of_part: BTreeMap::new(), mixed: None })
     }
 
     /// A command took effect, or was cut. A block that a cut erase has met is erased again before it is written.
     pub fn note(&mut self, command: &FlashCommand, is_torn: bool) {
         let block = command.target.block;
         let owner = match command.op {
-            FlashOp::Erase if !is_torn => {
-                self.of_block.remove(&block);
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if !is_torn => {
+                let units = match command.op {
+                    FlashOp::PartialErase => self.tree.expect("partial blocks").leaf_range(command.pb()),
+                    _ => 0..self.parts.units(),
+                };
+                let is_part = command.op == FlashOp::SubBlockErase;
+                for unit in units.filter(|&unit| !is_part || command.sub_blocks().contains(unit)) {
+                    self.of_part.remove(&(block, unit));
+                }
                 return;
             }
             FlashOp::Program | FlashOp::Copy if command.cause == Cause::Map => return,
             FlashOp::Program if self.always => command.mark.0 % HANDLES_MAX,
             FlashOp::Program => command.mark.0,
-            FlashOp::Copy if self.always || command.source.block == block => self.owner(command.source.block),
+            FlashOp::Copy if self.always || self.part(command.source) == self.part(command.target) => {
+                self.owner(command.source)
+            }
             FlashOp::Copy => COLLECTED,
             _ => return,
         };
-        if *self.of_block.entry(block).or_insert(owner) != owner {
+        let part = self.part(command.target);
+        if *self.of_part.entry(part).or_insert(owner) != owner {
             self.mixed = Some(command.target);
         }
     }
 
+    fn part(&self, page: PageAddress) -> (BlockId, usize) {
+        (page.block, self.parts.unit_of(page.page))
+    }
+
     /// The initial fill is the first handle's.
-    fn owner(&self, block: BlockId) -> u8 {
-        self.of_block.get(&block).copied().unwrap_or_default()
+    fn owner(&self, page: PageAddress) -> u8 {
+        self.of_part.get(&self.part(page)).copied().unwrap_or_default()
     }
 
     /// Fails if a block has held data of several handles.
     pub fn settle(&self) -> Result<(), String> {
         let Some(PageAddress { block, page }) = self.mixed else { return Ok(()) };
-        Err(format!("page {page} of block {} holds data of another handle than the pages before it", block.0))
+        Err(format!("page {page} of block {} holds data of another handle than those erased with it", block.0))
     }
 }
 

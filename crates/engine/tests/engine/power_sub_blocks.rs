@@ -27,6 +27,15 @@ const LEAVES: &[(&str, &str)] = &[
     ("workload.requests", "240"),
 ];
 
+/// Two handles, and blocks for them.
+const HANDLES: &[(&str, &str)] = &[
+    ("ftl.handles", "2"),
+    ("workload.kind", "streams"),
+    ("geometry.blocks_per_plane", "22"),
+    ("ftl.over_provisioning", "0.7"),
+    ("workload.requests", "480"),
+];
+
 fn in_parts(more: &[&[(&'static str, &'static str)]]) -> Sets<'static> {
     device(&more.concat())
 }
@@ -42,6 +51,7 @@ pub fn devices() -> Vec<Sets<'static>> {
         in_parts(&[SUB_BLOCKS, &[("partial_erase.sub_block_disturb", "5"), ("geometry.bad_blocks_per_plane", "1")]]),
         in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "2"), ("ftl.gc_mode", "paced")]]),
         in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "1"), ("erase.scheme", "aero")]]),
+        in_parts(&[SUB_BLOCKS, HANDLES, &[sfws, ("partial_erase.sub_block_disturb", "4")]]),
     ]
 }
 

@@ -190,11 +190,25 @@ pub fn unit_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     )
 }
 
+/// Handles, or none, of a device whose copies lie apart.
+pub fn handle_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    prop::option::of(1u32..4).prop_map(|handles| {
+        let Some(count) = handles else { return Vec::new() };
+        let of_streams = [
+            ("workload.kind", "streams".to_string()),
+            ("ftl.hot_cold", "gc".into()),
+            ("ftl.handles", count.to_string()),
+            ("geometry.blocks_per_plane", "40".into()),
+        ];
+        of_streams.map(|(key, value)| (key.to_string(), value)).to_vec()
+    })
+}
+
 /// Settings of a page-level FTL with blocks whose physical sub-blocks are erased apart.
 pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
-    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
-        |(mut settings, (layers, sub_blocks, bits, sequence), allocation)| {
+    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")], handle_settings()).prop_map(
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation, handles)| {
             let changes = [
                 ("partial_erase.unit", "sub-block".to_string()),
                 ("ftl.erase_unit", "sub-block".into()),
@@ -210,6 +224,7 @@ pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
                 ("erase.ecc_bits_per_kib", "1.5".into()),
             ];
             settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            settings.extend(handles);
             settings
         },
     )

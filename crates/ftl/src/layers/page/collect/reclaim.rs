@@ -341,7 +341,7 @@ impl PageFtl {
             (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
             (_, HotCold::Mixed) => return Ok(WriteStream::HOST),
             (_, HotCold::Handles(handles)) => {
-                // A whole block holds pages of one group.
+                // Where groups are copied apart, a victim is a whole block and holds pages of one group.
                 return Ok(handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane)));
             }
             (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HOT_COPIES, WriteStream::COPIES),

@@ -165,7 +165,12 @@ fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> {
         [
             (recovery == Recovery::Checkpoint, "ftl.recovery = \"off\" | \"scan\" | \"summary\"", quoted(recovery)),
             (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
-            (keys.erase_unit != EraseUnit::Block, WHOLE_BLOCKS, quoted(keys.erase_unit)),
+            // Emptying parts of several handles at once would take a free block for each of them.
+            (
+                is_persistent && keys.erase_unit != EraseUnit::Block,
+                "ftl.erase_unit = \"block\" (the parts of one block may hold data of several handles), or ftl.isolation = \"initial\"",
+                quoted(keys.erase_unit),
+            ),
             (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),
             (
                 keys.hot_cold == Separation::Mixed && !is_persistent,

@@ -8,7 +8,7 @@ use pumice_types::{PageAddress, PlaneId, choice};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::reclaim_units::UnitId;
-use crate::layers::page::collect::plane::WriteStream;
+use crate::layers::page::collect::plane::{Plane, WriteStream};
 use crate::layers::page::{HotCold, PageFtl};
 use crate::plan::PlacedCount;
 
@@ -110,12 +110,18 @@ impl PageFtl {
         self.planes[plane.index()].victims.stream_of(UnitId { block, unit })
     }
 
-    /// Pages that the open blocks of a handle still take; a whole block in planes where none is open.
+    /// Pages that the open blocks of a handle still take; a whole block in planes where none is open, though a block with
+    /// parts that hold data takes fewer.
     pub(in crate::layers::page) fn open_pages(&self, stream: u8) -> u64 {
         let Some(handles) = self.handles().filter(|handles| stream < handles.count) else { return 0 };
-        let whole = u32::from(self.config.data_pages());
         let open = handles.stream_of_host(stream).index();
-        let left = |next: u32| u64::from(whole - next);
-        self.planes.iter().map(|plane| left(plane.open[open].map_or(0, |open| open.next))).sum()
+        let left = |plane: &Plane| match plane.open[open] {
+            Some(open) => {
+                let (units, all) = (&self.config.units.pages, u32::from(self.config.data_pages()));
+                (open.next..all).filter(|&page| open.units.contains(units.unit_of(page as u16))).count() as u64
+            }
+            None => u64::from(self.config.data_pages()),
+        };
+        self.planes.iter().map(left).sum()
     }
 }
