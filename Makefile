@@ -61,7 +61,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test power lint bench clients recipes figures generated docs fuzz miri dist install clean \
+.PHONY: help build run test power lint bench clients recipes faults figures generated docs fuzz miri dist install clean \
     $(LIBRARIES:%=install-%) c-archive tests-built plugins-built suite
 
 help: ## show this list
@@ -142,6 +142,9 @@ clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, 
 
 recipes: ## follow the recipes of CONTRIBUTING.md for the engine on a copy of the sources, compile it once, and run the tests that they name
 	python3 tests/recipes.py
+
+faults: ## write the faults of crates/engine/tests/engine/recovery_faults.toml into a copy of the sources, and run the tests that have to notice them
+	python3 tests/faults.py
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well) and a drive, a terminal
 	$(BIN)/python benches/recording.py docs/figures/terminal.svg

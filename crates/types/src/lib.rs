@@ -22,6 +22,8 @@ pub mod disturb;
 pub mod draw;
 pub mod erase;
 pub mod erase_unit;
+#[cfg(feature = "recovery-faults")]
+pub mod fault;
 pub mod geometry;
 pub mod interned;
 pub mod key;

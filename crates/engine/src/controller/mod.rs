@@ -21,7 +21,7 @@ mod zone_order;
 use std::collections::VecDeque;
 
 use pumice_ftl::{BegunRequest, Ftl, Plan};
-use pumice_types::{DieId, HostRequest, Lpn, PageAddress, RecoveryFault, RequestKind, Time};
+use pumice_types::{DieId, HostRequest, Lpn, PageAddress, RequestKind, Time};
 
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
@@ -145,8 +145,7 @@ impl Controller {
     pub fn number(&mut self, plan: &mut Plan) {
         let Some(next) = &mut self.next_number else { return };
         for command in plan.commands.iter_mut().filter(|command| command.changes_pages()) {
-            let number = if RecoveryFault::NumbersTooShort.is_on() { *next % 64 } else { *next };
-            *command = command.with_number(number);
+            *command = command.with_number(*next);
             *next += 1;
         }
         for (at, unit, content) in plan.contents.drain(..) {
@@ -300,7 +299,7 @@ impl Controller {
         };
         moment.oracle.note_buffered(access.lpn, access.waits.request());
         let heeds = !self.rules.ignores_flushes && !self.rules.keeps_buffer;
-        let is_through = access.fua && heeds && !RecoveryFault::UnitAccessIgnored.is_on();
+        let is_through = access.fua && heeds;
         let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
@@ -321,8 +320,7 @@ impl Controller {
         let trims = self.write_down_trims(&Wait::for_all(request), again, moment)?;
         self.flush(true, moment)?;
         let programs = if self.rules.gathers { self.await_open_pages(request, moment)? } else { 0 };
-        let is_early = RecoveryFault::FlushDoneEarly.is_on();
-        let waits = self.buffer.as_mut().is_some_and(|buffer| !is_early && buffer.wait_for_all(request));
+        let waits = self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request));
         Ok(trims + programs + u32::from(waits))
     }
 

@@ -11,9 +11,7 @@ use pumice_config::{Check, Config, FlushPolicy, PowerFailure};
 use pumice_ftl::Plan;
 use pumice_ftl::Restart;
 use pumice_nand::CheckedArray;
-use pumice_types::{
-    FlashCommand, FlashOp, Geometry, MultiPlane, PageUnit, RecoveryFault, SearchExpectation, Time, bits,
-};
+use pumice_types::{FlashCommand, FlashOp, Geometry, MultiPlane, PageUnit, SearchExpectation, Time, bits};
 use pumice_workload::RandomStream;
 
 use crate::error::SimError;
@@ -92,7 +90,7 @@ impl<O: ObserverSlot> Ssd<O> {
         self.now = begins;
         self.power.cuts += 1;
         self.power.failed_requests += self.host.fail_outstanding(begins, &mut self.observer.observer());
-        if cuts.config.power.protection.empties_queues() && !RecoveryFault::BufferNotSaved.is_on() {
+        if cuts.config.power.protection.empties_queues() {
             self.run_on()?;
         }
         let under_way = self.cut_flash()?;
@@ -110,7 +108,7 @@ impl<O: ObserverSlot> Ssd<O> {
         checked.array.forget_staged(&commands);
         // What an earlier cut had left readable has had its time.
         checked.array.fade();
-        if cuts.config.power.protection.ends_operations() && !RecoveryFault::OperationsNotEnded.is_on() {
+        if cuts.config.power.protection.ends_operations() {
             self.end_operations(under_way)?;
         } else {
             self.tear(under_way, cuts)?;
@@ -191,12 +189,11 @@ impl<O: ObserverSlot> Ssd<O> {
             let mut restart = Restart { chips, first, plan, counters, zones, protection, planes_apart };
             let mut parts = cuts.foundation.parts(&cuts.config);
             parts.decider = decider.clone();
-            parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
         self.forget_erases(cuts.config.chip.erase.memory_in_spare, &known);
-        self.controller.restart(ftl, number_behind(last_number));
+        self.controller.restart(ftl, last_number + 1);
         self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
@@ -286,14 +283,5 @@ impl<O: ObserverSlot> Ssd<O> {
             self.power.broken_promises += lost.len() as u64;
             lost.into_iter().for_each(|(lpn, found)| self.host.oracle.settle(lpn, found));
         }
-    }
-}
-
-/// The number of the first program behind the last one that is known.
-fn number_behind(last: u64) -> u64 {
-    match last {
-        _ if RecoveryFault::NumbersBeginAnew.is_on() => 1,
-        last if RecoveryFault::LastNumberReused.is_on() => last.max(1),
-        last => last + 1,
     }
 }

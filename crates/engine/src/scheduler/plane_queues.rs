@@ -17,7 +17,7 @@
 
 use std::collections::VecDeque;
 
-use pumice_types::{FlashCommand, FlashOp, RecoveryFault};
+use pumice_types::{FlashCommand, FlashOp};
 
 /// A command touches at most two blocks, is part of one plan and changes one plane, so at most four commands are next
 /// behind it.
@@ -81,7 +81,6 @@ impl PlaneQueues {
     /// Nothing queued, with room for so many commands. `in_order`: what changes a plane keeps its order there.
     pub fn new(blocks: DieBlocks, commands: usize, in_order: bool) -> PlaneQueues {
         let planes = blocks.planes as usize;
-        let in_order = in_order && !RecoveryFault::ChangesOvertake.is_on();
         PlaneQueues {
             blocks,
             commands: VecDeque::with_capacity(commands),

@@ -1,7 +1,7 @@
 //! What the scheduler does for a device that may lose power: erases that wait for the programs decided before them,
 //! and the cut itself.
 
-use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, RecoveryFault, Time};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, Time};
 
 use super::Scheduler;
 use super::die::WORK;
@@ -101,7 +101,7 @@ impl Scheduler {
     /// Whether a command may not join the one before it in a multi-plane command: it waits itself.
     #[inline]
     pub(super) fn may_not_join(&self, command: &FlashCommand) -> bool {
-        self.policy.erases_wait && !RecoveryFault::JoinedErasesDoNotWait.is_on() && self.is_held_back(command)
+        self.policy.erases_wait && self.is_held_back(command)
     }
 
     /// Whether a command waits for a program on a device that may lose power. For an erase, that may be the new copy of
@@ -110,9 +110,7 @@ impl Scheduler {
     fn is_held_back(&self, next: &FlashCommand) -> bool {
         let is_of_log = |command: &FlashCommand| self.policy.log_waits && command.cause == Cause::Map;
         let (waits, for_log) = match next.op {
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
-                (!RecoveryFault::ErasesDoNotWait.is_on(), true)
-            }
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => (true, true),
             FlashOp::Program if next.waits_for_programs() => (true, true),
             FlashOp::Program if is_of_log(next) => (true, false),
             FlashOp::Program | FlashOp::Copy | FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => (false, false),

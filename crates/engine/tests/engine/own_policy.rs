@@ -11,9 +11,8 @@ use pumice_ftl::policy::{
     AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
 };
 use pumice_ftl::victims::columns::{NO_BLOCK, PlaneColumns};
-use pumice_types::RecoveryFault;
+use pumice_types::fault::switch;
 use pumice_types::key::Values;
-use pumice_types::recovery_fault::switch;
 use serde_json::Value;
 
 use crate::golden::fields;
@@ -350,22 +349,35 @@ fn t439_after_power_cuts_a_policy_decides_as_the_built_in_one_does() {
     }
 }
 
+/// How unevenly blocks are worn by a device that a policy swaps blocks of, and that loses power.
+fn unevenness_after_cuts(recovery: &str, swap: Swap) -> f64 {
+    let sets = [CUTS, &[("ftl.recovery", recovery), ("workload.kind", "hot-cold"), ("workload.requests", "40000")]];
+    let swapping = Functions { swap: Some(swap), ..Functions::default() };
+    let document = outcome(&with(swapping, &sets.concat())).expect("it runs");
+    assert_eq!(document["power"]["broken_promises"], 0);
+    number(&document, "wear.vep").sqrt() / number(&document, "wear.aep")
+}
+
 #[test]
 fn t446_a_swap_goes_on_levelling_after_power_cuts_by_the_wear_that_spare_areas_tell() {
     for recovery in ["scan", "summary"] {
-        let sets = [CUTS, &[("ftl.recovery", recovery), ("workload.kind", "hot-cold"), ("workload.requests", "40000")]];
-        let unevenness = |swap: Swap, more: &[(&str, &str)]| {
-            let swapping = Functions { swap: Some(swap), ..Functions::default() };
-            let document = outcome(&with(swapping, &[&sets.concat()[..], more].concat())).expect("it runs");
-            assert_eq!(document["power"]["broken_promises"], 0);
-            number(&document, "wear.vep").sqrt() / number(&document, "wear.aep")
-        };
-        let [never, swapped] = [|_: &mut AskingPlane| Ok(None), least_worn].map(|swap: Swap| unevenness(swap, &[]));
-        switch(Some(RecoveryFault::WearForgotten));
-        let forgotten = unevenness(least_worn, &[]);
-        switch(None);
-        println!("{recovery}: {never:.3} without swaps, {swapped:.3} with them, {forgotten:.3} without counts");
-        assert!(swapped < never * 0.8 && swapped < forgotten * 0.9, "{recovery}");
+        let [never, swapped] =
+            [|_: &mut AskingPlane| Ok(None), least_worn].map(|swap: Swap| unevenness_after_cuts(recovery, swap));
+        println!("{recovery}: {never:.3} without swaps, {swapped:.3} with them");
+        assert!(swapped < never * 0.8, "{recovery}");
+    }
+}
+
+#[test]
+#[ignore = "needs faulty sources: make faults"]
+fn t442_a_swap_levels_worse_where_wear_is_forgotten() {
+    for recovery in ["scan", "summary"] {
+        let swapped = unevenness_after_cuts(recovery, least_worn);
+        switch("wear-forgotten");
+        let forgotten = unevenness_after_cuts(recovery, least_worn);
+        switch("");
+        println!("{recovery}: {swapped:.3} with counts, {forgotten:.3} without");
+        assert!(swapped < forgotten * 0.9, "{recovery}");
     }
 }
 

@@ -1,7 +1,10 @@
 //! 80x: the power is cut at every command of small devices, with everything that it may leave. What was promised is
 //! still there, and the device goes on.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::LazyLock;
 
 use pumice_config::{Config, TornKind};
 use pumice_engine::metrics::{FlashCounts, PowerFigures};
@@ -9,8 +12,8 @@ use pumice_engine::observe::Observer;
 use pumice_engine::run_to_end;
 use pumice_ftl::{Allocation, GcMode, Separation};
 use pumice_nand::NandArray;
-use pumice_types::recovery_fault::switch;
-use pumice_types::{BlockId, Choice, EraseKeys, FlashCommand, Geometry, PageAddress, RecoveryFault, SpareArea, Time};
+use pumice_types::fault::switch;
+use pumice_types::{BlockId, Choice, EraseKeys, FlashCommand, Geometry, PageAddress, SpareArea, Time};
 
 use crate::power_blocks::OF_BLOCKS;
 use crate::power_handles::{KeptApart, OF_HANDLES};
@@ -24,6 +27,14 @@ use crate::power_units::OF_GATHERING;
 use crate::power_wear::OF_WEAR;
 use crate::power_zones::OF_ZONES;
 use crate::support::{NO_SPEC, spec};
+
+/// The name of a fault in recovery.
+pub type Fault = &'static str;
+
+/// The faults, which tests/faults.py writes into a copy of the sources.
+static FAULTS: LazyLock<toml::Table> = LazyLock::new(|| {
+    include_str!("recovery_faults.toml").parse().unwrap_or_else(|error| panic!("recovery_faults.toml: {error}"))
+});
 
 /// Settings of a spec.
 pub type Sets<'a> = Vec<(&'a str, &'a str)>;
@@ -454,10 +465,10 @@ fn further_devices() -> [Sets<'static>; 2] {
 
 /// Whether something fails with this fault, with an error or with a panic. A spec that is refused says nothing about the
 /// fault, so its panic goes on.
-pub fn with_fault<T>(fault: RecoveryFault, cut: impl FnOnce() -> Result<T, String>) -> bool {
-    switch(Some(fault));
+pub fn with_fault<T>(fault: Fault, cut: impl FnOnce() -> Result<T, String>) -> bool {
+    switch(fault);
     let met = catch_unwind(AssertUnwindSafe(cut));
-    switch(None);
+    switch("");
     match met {
         Ok(met) => met.is_err(),
         Err(panic) => {
@@ -473,21 +484,21 @@ pub fn with_fault<T>(fault: RecoveryFault, cut: impl FnOnce() -> Result<T, Strin
 #[test]
 #[should_panic(expected = "a valid spec")]
 fn t898_a_device_that_is_refused_notices_no_fault() {
-    with_fault(RecoveryFault::OldCopyWins, || cut_as_drawn(&vec![("geometry.channels", "0")]));
+    with_fault("old-copy-wins", || cut_as_drawn(&vec![("geometry.channels", "0")]));
 }
 
 /// Whether a device fails with this fault at some of its cuts.
-pub fn fails(fault: RecoveryFault, device: &Sets, step: usize, again: bool) -> bool {
+pub fn fails(fault: Fault, device: &Sets, step: usize, again: bool) -> bool {
     with_fault(fault, || cut_everywhere(device, step, again))
 }
 
 /// Whether a device fails with this fault that loses power again and again.
-fn fails_often(fault: RecoveryFault, method: &'static str, device: &Sets<'static>) -> bool {
+fn fails_often(fault: Fault, method: &'static str, device: &Sets<'static>) -> bool {
     with_fault(fault, || cut_often(method, device, 0, &mut Met::default()))
 }
 
 /// Whether some cut of some device fails with this fault.
-fn is_noticed(fault: RecoveryFault) -> bool {
+fn is_noticed(fault: Fault) -> bool {
     let methods = || ["scan", "summary", "checkpoint"].into_iter();
     // Drawn cuts are quick and notice most, and most of that on the first devices that can have the fault.
     further_devices()
@@ -500,21 +511,35 @@ fn is_noticed(fault: RecoveryFault) -> bool {
 }
 
 /// Fails with the names of those faults that are not noticed.
-pub fn all_are_noticed<'a>(
-    faults: impl IntoIterator<Item = &'a RecoveryFault>,
-    is_noticed: impl Fn(RecoveryFault) -> bool,
-) {
-    let is_missed = |fault: &&RecoveryFault| {
+pub fn all_are_noticed<'a>(faults: impl IntoIterator<Item = &'a Fault>, is_noticed: impl Fn(Fault) -> bool) {
+    let is_missed = |fault: &Fault| {
         let begun = std::time::Instant::now();
-        let noticed = is_noticed(**fault);
+        let noticed = is_noticed(fault);
         println!("{fault}: {}, {:.1} s", if noticed { "noticed" } else { "missed" }, begun.elapsed().as_secs_f64());
         !noticed
     };
-    let missed: Vec<&str> = faults.into_iter().filter(is_missed).map(|fault| fault.name()).collect();
+    let missed: Vec<&str> = faults.into_iter().copied().filter(is_missed).collect();
     assert!(missed.is_empty(), "not noticed: {missed:?}");
 }
 
 #[test]
+fn t807_every_fault_fits_the_sources() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| panic!("crates"));
+    let read =
+        |file: &str| std::fs::read_to_string(crates.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let mut sources: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, fault) in FAULTS.iter() {
+        for edit in fault["edits"].as_array().into_iter().flatten() {
+            let [file, old, new] = [0, 1, 2].map(|at| edit[at].as_str().unwrap_or_else(|| panic!("{name}: {edit}")));
+            let source = sources.entry(file).or_insert_with(|| read(file));
+            assert_eq!(source.matches(old).count(), 1, "{name}: {file} must have once: {old}");
+            *source = source.replace(old, new);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t802_every_fault_in_recovery_is_noticed() {
     cut_all(further_devices(), 13, false);
     let of_others = [
@@ -532,8 +557,7 @@ fn t802_every_fault_in_recovery_is_noticed() {
         OF_ZONES,
     ]
     .concat();
-    let faults: Vec<RecoveryFault> =
-        RecoveryFault::ALL.iter().copied().filter(|fault| !of_others.contains(fault)).collect();
+    let faults: Vec<Fault> = FAULTS.keys().map(String::as_str).filter(|fault| !of_others.contains(fault)).collect();
     assert!(faults.len() >= 20);
     all_are_noticed(faults.iter().rev(), is_noticed);
 }

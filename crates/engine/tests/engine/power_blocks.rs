@@ -1,8 +1,6 @@
 //! 81x: the power is cut at every command of small devices whose translation layers map blocks, as in [`crate::power`].
 
-use pumice_types::RecoveryFault;
-
-use crate::power::{Sets, TWO_DIES, all_are_noticed, cut_all, fails, sampled};
+use crate::power::{Fault, Sets, TWO_DIES, all_are_noticed, cut_all, fails, sampled};
 
 /// Nearly full, and of so few blocks that merges never rest.
 const NEARLY_FULL: &[(&str, &str)] = &[
@@ -88,38 +86,39 @@ fn t815_so_does_pbe() {
 }
 
 /// Faults that only layers that map blocks can have.
-pub const OF_BLOCKS: &[RecoveryFault] = &[
-    RecoveryFault::RolesIgnored,
-    RecoveryFault::TargetsCountAsWhole,
-    RecoveryFault::BlankPagesTrusted,
-    RecoveryFault::PairsUndisturbed,
-    RecoveryFault::RestoredUndisturbed,
-    RecoveryFault::CopiedBlocksErasedFirst,
+pub const OF_BLOCKS: &[Fault] = &[
+    "roles-ignored",
+    "targets-count-as-whole",
+    "blank-pages-trusted",
+    "pairs-undisturbed",
+    "restored-undisturbed",
+    "copied-blocks-erased-first",
 ];
 
 /// Faults that they share with the page-level layer.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::MovesNotDone,
-    RecoveryFault::OpenBlocksContinued,
-    RecoveryFault::NumbersTooShort,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::NumbersBeginAnew,
-    RecoveryFault::UnreadableSpoilsBlock,
-    RecoveryFault::FillForgotten,
-    RecoveryFault::LastBlockForgotten,
-    RecoveryFault::BadBlocksForgotten,
-    RecoveryFault::AcknowledgedEarly,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "unproven-page-kept",
+    "moves-not-done",
+    "open-blocks-continued",
+    "numbers-too-short",
+    "blank-blocks-trusted",
+    "old-blocks-trusted",
+    "numbers-begin-anew",
+    "unreadable-spoils-block",
+    "fill-forgotten",
+    "last-block-forgotten",
+    "bad-blocks-forgotten",
+    "acknowledged-early",
 ];
 
 /// Whether some cut of some device fails with this fault.
-fn is_noticed(fault: RecoveryFault, devices: &[Sets]) -> bool {
+fn is_noticed(fault: Fault, devices: &[Sets]) -> bool {
     devices.iter().any(|device| fails(fault, device, 13, false))
 }
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t814_every_fault_of_a_layer_that_maps_blocks_is_noticed() {
     let devices: Vec<Sets> = m_merges().into_iter().chain(full_merges()).collect();
     all_are_noticed(OF_BLOCKS.iter().chain(SHARED), |fault| is_noticed(fault, &devices));

@@ -1,9 +1,9 @@
 //! 85x: the power is cut in erases that run in loops, and while they are suspended, as in [`crate::power`].
 
 use pumice_ftl::FtlKind;
-use pumice_types::{Choice, EraseScheme, RecoveryFault, Suspension};
+use pumice_types::{Choice, EraseScheme, Suspension};
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled, with_fault};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, sampled, with_fault};
 use crate::power_layers::{Combination, LARGER, all_keep_their_promises, combinations, cut_often};
 use crate::support::{document, number};
 
@@ -103,10 +103,10 @@ fn t851_and_every_other_layer_at_drawn_moments() {
 }
 
 /// Faults of a recovery that trusts what such erases may have left.
-const FAULTS: &[RecoveryFault] =
-    &[RecoveryFault::BlankBlocksTrusted, RecoveryFault::OldBlocksTrusted, RecoveryFault::EarliestCopyWins];
+const FAULTS: &[Fault] = &["blank-blocks-trusted", "old-blocks-trusted", "earliest-copy-wins"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t852_faults_of_a_start_are_noticed_on_such_chips_too() {
     let devices = devices();
     all_are_noticed(FAULTS, |fault| devices.iter().any(|device| with_fault(fault, || cut_often(device))));

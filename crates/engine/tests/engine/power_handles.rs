@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use pumice_config::Config;
 use pumice_ftl::{EraseUnit, Isolation};
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, PageAddress, PbTree, RecoveryFault, UnitPages};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, PageAddress, PbTree, UnitPages};
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, sampled};
 use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number};
 
@@ -158,25 +158,21 @@ fn t848_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only a layer with handles can have.
-pub const OF_HANDLES: &[RecoveryFault] = &[RecoveryFault::HandlesForgotten, RecoveryFault::MovedToFirstHandle];
+pub const OF_HANDLES: &[Fault] = &["handles-forgotten", "moved-to-first-handle"];
 
 /// Faults that it shares with others.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::OpenBlocksContinued,
-    RecoveryFault::RoomNotRestored,
-];
+const SHARED: &[Fault] =
+    &["old-copy-wins", "unproven-page-kept", "old-blocks-trusted", "open-blocks-continued", "room-not-restored"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t849_every_fault_of_handles_is_noticed() {
     let devices = devices();
     all_are_noticed(OF_HANDLES.iter().chain(SHARED), |fault| fails_soon(fault, &devices, 61));
     // Open blocks that are written further are those of their own handles too.
     let reuse = |device: &&Sets| device.contains(&("ftl.open_block", "reuse"));
     let reusing: Vec<Sets> = devices.iter().filter(reuse).cloned().collect();
-    assert!(fails_soon(RecoveryFault::HandlesForgotten, &reusing[..1], 61));
+    assert!(fails_soon("handles-forgotten", &reusing[..1], 61));
 }
 
 #[test]

@@ -4,9 +4,9 @@
 use pumice_engine::Session;
 use pumice_engine::observe::ObserverRef;
 use pumice_ftl::FtlKind;
-use pumice_types::{HostRequest, Lpn, RecoveryFault, RequestKind, Time};
+use pumice_types::{HostRequest, Lpn, RequestKind, Time};
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, fails, sampled};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, fails, sampled};
 use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number, spec};
 
@@ -53,12 +53,13 @@ fn t834_and_drawn_cuts_of_every_layer() {
 }
 
 /// Faults that only a write buffer can have.
-pub const OF_BUFFERS: &[RecoveryFault] = &[RecoveryFault::FlushDoneEarly, RecoveryFault::UnitAccessIgnored];
+pub const OF_BUFFERS: &[Fault] = &["flush-done-early", "unit-access-ignored"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t835_every_fault_of_a_write_buffer_is_noticed() {
     let devices = buffered(is_simple);
-    for fault in OF_BUFFERS.iter().copied().chain([RecoveryFault::AcknowledgedEarly]) {
+    for fault in OF_BUFFERS.iter().copied().chain(["acknowledged-early"]) {
         assert!(devices.iter().any(|device| fails(fault, device, 61, false)), "{fault} is not noticed");
     }
 }
@@ -117,15 +118,11 @@ fn t838_what_was_trimmed_and_flushed_does_not_come_back() {
 }
 
 /// Faults that only a layer can have that gives up what is trimmed.
-pub const OF_TRIMS: &[RecoveryFault] = &[
-    RecoveryFault::TrimsNotKept,
-    RecoveryFault::TrimPagesForgotten,
-    RecoveryFault::TrimsOutlastWrites,
-    RecoveryFault::TrimsDoNotWait,
-    RecoveryFault::TrimmedAtOnce,
-];
+pub const OF_TRIMS: &[Fault] =
+    &["trims-not-kept", "trim-pages-forgotten", "trims-outlast-writes", "trims-do-not-wait", "trimmed-at-once"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t839_every_fault_of_trims_is_noticed() {
     let devices = trimming();
     all_are_noticed(OF_TRIMS, |fault| fails_soon(fault, &devices, sampled(3, 61)));

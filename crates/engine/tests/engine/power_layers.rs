@@ -4,10 +4,10 @@
 use pumice_config::TornKind;
 use pumice_ftl::Recovery;
 use pumice_ftl::{FtlKind, MergeMethod};
-use pumice_types::{Choice, RecoveryFault};
+use pumice_types::Choice;
 
 use crate::power::{
-    CutsOrdered, Met, OftenCut, Sets, TWO_DIES, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled,
+    CutsOrdered, Fault, Met, OftenCut, Sets, TWO_DIES, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled,
     with_fault,
 };
 use crate::power_blocks::PARTIAL;
@@ -171,36 +171,36 @@ fn t844_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only layers can have that bring units back to the blocks that they fill.
-pub const OF_UNITS: &[RecoveryFault] =
-    &[RecoveryFault::SupersededErasedFirst, RecoveryFault::SpareBlocksUnchecked, RecoveryFault::SharedPagesForgotten];
+pub const OF_UNITS: &[Fault] = &["superseded-erased-first", "spare-blocks-unchecked", "shared-pages-forgotten"];
 
 /// Faults that they share with other layers.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::EarliestCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::MovesNotDone,
-    RecoveryFault::NumbersTooShort,
-    RecoveryFault::NumbersBeginAnew,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::BlankPagesTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::UnreadableSpoilsBlock,
-    RecoveryFault::FillForgotten,
-    RecoveryFault::LastBlockForgotten,
-    RecoveryFault::BadBlocksForgotten,
-    RecoveryFault::AcknowledgedEarly,
-    RecoveryFault::CopiedBlocksErasedFirst,
-    RecoveryFault::RestoredUndisturbed,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "earliest-copy-wins",
+    "unproven-page-kept",
+    "moves-not-done",
+    "numbers-too-short",
+    "numbers-begin-anew",
+    "blank-blocks-trusted",
+    "blank-pages-trusted",
+    "old-blocks-trusted",
+    "unreadable-spoils-block",
+    "fill-forgotten",
+    "last-block-forgotten",
+    "bad-blocks-forgotten",
+    "acknowledged-early",
+    "copied-blocks-erased-first",
+    "restored-undisturbed",
 ];
 
 /// Whether some device fails with this fault at drawn cuts, or at eight in a row from every so many-th command on.
-pub fn fails_soon(fault: RecoveryFault, devices: &[Sets], every: usize) -> bool {
+pub fn fails_soon(fault: Fault, devices: &[Sets], every: usize) -> bool {
     devices.iter().any(|device| with_fault(fault, || cut_often(device)))
         || devices.iter().any(|device| with_fault(fault, || cut_in_a_row(device, every)))
 }
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t843_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
     // A layer of whichever other sort is asked too: one device that notices is enough.
     let others = [FtlKind::Page, FtlKind::Nftl, FtlKind::Pbe, FtlKind::Zns];

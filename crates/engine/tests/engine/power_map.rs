@@ -1,8 +1,6 @@
 //! 89x: the power is cut on page-level layers whose map lies in flash and is cached, as in [`crate::power`].
 
-use pumice_types::RecoveryFault;
-
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, sampled};
 use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number};
 
@@ -59,20 +57,21 @@ fn t892_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only a layer can have whose map lies in flash.
-pub const OF_MAPS: &[RecoveryFault] = &[RecoveryFault::MapBlocksTrusted];
+pub const OF_MAPS: &[Fault] = &["map-blocks-trusted"];
 
 /// Faults that it shares with others.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::ErasesDoNotWait,
-    RecoveryFault::BlocksWithoutSummaryForgotten,
-    RecoveryFault::TornSummaryIsBlank,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "unproven-page-kept",
+    "blank-blocks-trusted",
+    "old-blocks-trusted",
+    "erases-do-not-wait",
+    "blocks-without-summary-forgotten",
+    "torn-summary-is-blank",
 ];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t893_every_fault_of_a_map_in_flash_is_noticed() {
     let devices = devices();
     all_are_noticed(OF_MAPS.iter().chain(SHARED), |fault| fails_soon(fault, &devices, 61));

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use pumice_config::table::rows;
-use pumice_types::RecoveryFault;
 use pumice_types::key::{Key, ValueKind};
 
 use crate::power::{Met, Sets, cut_as_drawn, with_fault};
@@ -276,9 +275,10 @@ fn t866_devices_with_every_pair_of_values_keep_their_promises() {
 }
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t867_a_fault_that_needs_two_values_together_is_noticed() {
     let devices = devices();
-    for fault in [RecoveryFault::BufferNotSaved, RecoveryFault::TrimsNotKept, RecoveryFault::UnitAccessIgnored] {
+    for fault in ["buffer-not-saved", "trims-not-kept", "unit-access-ignored"] {
         let noticed = devices.iter().enumerate().any(|(nth, device)| with_fault(fault, || cut(device, nth)));
         assert!(noticed, "{fault}");
     }

@@ -1,9 +1,8 @@
 //! 88x: the power is cut in multi-plane commands, of which each plane is left for itself, as in [`crate::power`].
 
 use pumice_ftl::FtlKind;
-use pumice_types::RecoveryFault;
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, sampled};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, sampled};
 use crate::power_layers::{Combination, all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::document;
 
@@ -82,16 +81,16 @@ fn t882_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only a device can have whose planes work together.
-pub const OF_PLANES: &[RecoveryFault] =
-    &[RecoveryFault::PlanesAsOne, RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
+pub const OF_PLANES: &[Fault] = &["planes-as-one", "joined-erases-do-not-wait", "changes-overtake"];
 
 /// Faults of commands that overtake others.
-const OF_OVERTAKING: &[RecoveryFault] = &[RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
+const OF_OVERTAKING: &[Fault] = &["joined-erases-do-not-wait", "changes-overtake"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t883_every_fault_of_planes_that_work_together_is_noticed() {
     let devices = neighbours();
-    let of_neighbours = OF_PLANES.iter().filter(|fault| **fault != RecoveryFault::ChangesOvertake);
+    let of_neighbours = OF_PLANES.iter().filter(|fault| **fault != "changes-overtake");
     all_are_noticed(of_neighbours, |fault| fails_soon(fault, &devices, 61));
     let devices = overtaking();
     all_are_noticed(OF_OVERTAKING, |fault| fails_soon(fault, &devices, 61));

@@ -2,9 +2,8 @@
 //! as in [`crate::power`].
 
 use pumice_ftl::FtlKind;
-use pumice_types::RecoveryFault;
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
 use crate::power_host::{BUFFERED, EAGER};
 use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
 use crate::support::{document, number};
@@ -46,9 +45,10 @@ fn t861_and_every_layer_at_drawn_moments() {
 }
 
 /// Faults that only a device with energy of its own can have.
-pub const OF_PROTECTION: &[RecoveryFault] = &[RecoveryFault::OperationsNotEnded, RecoveryFault::BufferNotSaved];
+pub const OF_PROTECTION: &[Fault] = &["operations-not-ended", "buffer-not-saved"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t862_every_fault_of_a_protected_device_is_noticed() {
     let devices = protected(is_page);
     all_are_noticed(OF_PROTECTION, |fault| {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use pumice_config::TornKind;
-use pumice_types::{Choice, RecoveryFault};
+use pumice_types::Choice;
 use pumice_workload::RandomStream;
 
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
@@ -146,9 +146,10 @@ fn t896_random_devices_keep_their_promises_at_random_cuts() {
 }
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t897_a_run_that_fails_is_told_as_a_line_to_type() {
     let mut random = RandomCuts::new(1);
-    let noticed = with_fault(RecoveryFault::OldCopyWins, || {
+    let noticed = with_fault("old-copy-wins", || {
         random.cut(CUTS_IN_SUITE);
         random.failed.first().map_or(Ok(()), |error| Err(error.clone()))
     });

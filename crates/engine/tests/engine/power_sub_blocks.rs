@@ -1,9 +1,7 @@
 //! 87x: the power is cut on page-level layers that erase parts of blocks, physical sub-blocks or partial blocks, as in
 //! [`crate::power`].
 
-use pumice_types::RecoveryFault;
-
-use crate::power::{Sets, all_are_noticed, cut_all, cut_everywhere, device, fails, sampled, with_fault};
+use crate::power::{Fault, Sets, all_are_noticed, cut_all, cut_everywhere, device, fails, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often};
 
 /// Blocks of four layers and four sub-blocks.
@@ -80,21 +78,21 @@ fn t873_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only layers can have that erase parts of blocks.
-pub const OF_PARTS: &[RecoveryFault] =
-    &[RecoveryFault::OnePartForAll, RecoveryFault::BlankPartsTrusted, RecoveryFault::DisturbsForgotten];
+pub const OF_PARTS: &[Fault] = &["one-part-for-all", "blank-parts-trusted", "disturbs-forgotten"];
 
 /// Faults that other layers have too.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::EarliestCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::ErasesDoNotWait,
-    RecoveryFault::BlocksNotClosed,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "earliest-copy-wins",
+    "unproven-page-kept",
+    "blank-blocks-trusted",
+    "old-blocks-trusted",
+    "erases-do-not-wait",
+    "blocks-not-closed",
 ];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t874_every_fault_of_a_layer_that_erases_parts_is_noticed() {
     let devices = devices();
     all_are_noticed(OF_PARTS.iter().chain(SHARED), |fault| {

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use pumice_engine::observe::{Beginning, Observer};
 use pumice_nand::NandArray;
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, RecoveryFault, Time, UnitSource};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, Time, UnitSource};
 
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, fails, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, cut_often};
 use crate::support::{run_seen_by, spec};
 
@@ -121,26 +121,27 @@ fn t877_and_at_drawn_moments_of_a_larger_one() {
 }
 
 /// Faults that only a device can have whose units gather in open pages.
-pub const OF_GATHERING: &[RecoveryFault] = &[RecoveryFault::TrimsOvertakeUnits];
+pub const OF_GATHERING: &[Fault] = &["trims-overtake-units"];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t878_faults_in_the_recovery_of_units_are_noticed() {
     let of_pages = [
-        RecoveryFault::OldCopyWins,
-        RecoveryFault::EarliestCopyWins,
-        RecoveryFault::UnprovenPageKept,
-        RecoveryFault::MovesNotDone,
-        RecoveryFault::NumbersBeginAnew,
-        RecoveryFault::FillForgotten,
-        RecoveryFault::FlushDoneEarly,
-        RecoveryFault::UnitAccessIgnored,
-        RecoveryFault::TrimPagesForgotten,
-        RecoveryFault::TrimsNotKept,
-        RecoveryFault::TrimsOutlastWrites,
-        RecoveryFault::JournalForgotten,
-        RecoveryFault::TailForgotten,
-        RecoveryFault::ErasedBeforeJournal,
-        RecoveryFault::BlocksWithoutSummaryForgotten,
+        "old-copy-wins",
+        "earliest-copy-wins",
+        "unproven-page-kept",
+        "moves-not-done",
+        "numbers-begin-anew",
+        "fill-forgotten",
+        "flush-done-early",
+        "unit-access-ignored",
+        "trim-pages-forgotten",
+        "trims-not-kept",
+        "trims-outlast-writes",
+        "journal-forgotten",
+        "tail-forgotten",
+        "erased-before-journal",
+        "blocks-without-summary-forgotten",
     ];
     all_are_noticed(of_pages.iter().chain(OF_GATHERING), |fault| {
         devices().iter().any(|device| with_fault(fault, || cut_often(device)))

@@ -1,8 +1,6 @@
 //! 85x: the power is cut on page-level layers that level wear, as in [`crate::power`]; and they go on levelling.
 
-use pumice_types::RecoveryFault;
-
-use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled, with_fault};
+use crate::power::{Fault, Sets, all_are_noticed, cut_everywhere, device, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number, source};
 
@@ -102,19 +100,20 @@ fn t859_counts_in_spare_areas_keep_wear_even_over_a_hundred_cuts() {
 }
 
 /// Faults that only a layer can have that levels wear.
-pub const OF_WEAR: &[RecoveryFault] = &[RecoveryFault::WearForgotten, RecoveryFault::LeastWornTaken];
+pub const OF_WEAR: &[Fault] = &["wear-forgotten", "least-worn-taken"];
 
 /// Faults that it shares with others.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::EarliestCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::RoomNotRestored,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "earliest-copy-wins",
+    "unproven-page-kept",
+    "blank-blocks-trusted",
+    "old-blocks-trusted",
+    "room-not-restored",
 ];
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t868_every_fault_of_layers_that_level_wear_is_noticed() {
     let even = unevenness(&[]);
     let wears_evenly = || match unevenness(&[]) {
@@ -124,7 +123,7 @@ fn t868_every_fault_of_layers_that_level_wear_is_noticed() {
     let devices = devices();
     all_are_noticed(OF_WEAR.iter().chain(SHARED), |fault| match fault {
         // No promise hangs on it.
-        RecoveryFault::WearForgotten => with_fault(fault, wears_evenly),
+        "wear-forgotten" => with_fault(fault, wears_evenly),
         _ => fails_soon(fault, &devices, 37),
     });
 }

@@ -1,9 +1,8 @@
 //! 88x: the power is cut on zones of several shapes, as in [`crate::power`].
 
 use pumice_ftl::FtlKind;
-use pumice_types::RecoveryFault;
 
-use crate::power::{Met, Sets, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled, with_fault};
+use crate::power::{Fault, Met, Sets, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled, with_fault};
 use crate::power_layers::{LARGER, all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number};
 
@@ -121,31 +120,27 @@ fn t884_where_nothing_is_left_half_done_zones_are_written_further_and_keep_their
 }
 
 /// Faults that only zones can have, or that are only sure to do harm there.
-pub const OF_ZONES: &[RecoveryFault] = &[
-    RecoveryFault::PagesBehindHolesForgotten,
-    RecoveryFault::OnePlaneForZone,
-    RecoveryFault::FinishesForgotten,
-    RecoveryFault::LastNumberReused,
-];
+pub const OF_ZONES: &[Fault] =
+    &["pages-behind-holes-forgotten", "one-plane-for-zone", "finishes-forgotten", "last-number-reused"];
 
 /// Faults that they share with other layers.
-const SHARED: &[RecoveryFault] = &[
-    RecoveryFault::OldCopyWins,
-    RecoveryFault::UnprovenPageKept,
-    RecoveryFault::MovesNotDone,
-    RecoveryFault::OneMoveForAll,
-    RecoveryFault::OpenBlocksContinued,
-    RecoveryFault::NumbersTooShort,
-    RecoveryFault::NumbersBeginAnew,
-    RecoveryFault::BlankBlocksTrusted,
-    RecoveryFault::BlankPartsTrusted,
-    RecoveryFault::OldBlocksTrusted,
-    RecoveryFault::ErasesDoNotWait,
-    RecoveryFault::UnreadableSpoilsBlock,
-    RecoveryFault::FillForgotten,
-    RecoveryFault::LastBlockForgotten,
-    RecoveryFault::SupersededErasedFirst,
-    RecoveryFault::AcknowledgedEarly,
+const SHARED: &[Fault] = &[
+    "old-copy-wins",
+    "unproven-page-kept",
+    "moves-not-done",
+    "one-move-for-all",
+    "open-blocks-continued",
+    "numbers-too-short",
+    "numbers-begin-anew",
+    "blank-blocks-trusted",
+    "blank-parts-trusted",
+    "old-blocks-trusted",
+    "erases-do-not-wait",
+    "unreadable-spoils-block",
+    "fill-forgotten",
+    "last-block-forgotten",
+    "superseded-erased-first",
+    "acknowledged-early",
 ];
 
 /// Forty cuts so many commands apart: so few that the host writes hardly a page between them, or none.
@@ -163,16 +158,17 @@ fn t889_forty_cuts_in_a_row_use_up_no_zones() {
         apart.iter().try_fold(Met::default(), |met, &apart| Ok(met.with(cut_often_in_a_row(device, apart)?)))
     });
     assert!(met.cuts > 1_000 && met.programs > 1_000, "{met:?}");
-    // A host with one stream goes on in the zone that the start has opened, so nothing else makes it clean.
-    let one_stream = devices().into_iter().find(|device| device.contains(&("ftl.zns.streams", "1")));
-    let device = one_stream.unwrap_or_else(|| panic!("a shape with one stream"));
-    assert!(with_fault(RecoveryFault::RoomNotRestored, || cut_often_in_a_row(&device, 9)));
 }
 
 #[test]
+#[ignore = "needs faulty sources: make faults"]
 fn t888_every_fault_of_zones_is_noticed() {
     let devices = [devices(), protected()].concat();
     all_are_noticed(OF_ZONES.iter().chain(SHARED), |fault| {
         fails_soon(fault, &devices, 61) || devices.iter().any(|device| fails(fault, device, 29, false))
     });
+    // A host with one stream goes on in the zone that the start has opened, so nothing else makes it clean.
+    let one_stream = devices.iter().find(|device| device.contains(&("ftl.zns.streams", "1")));
+    let device = one_stream.unwrap_or_else(|| panic!("a shape with one stream"));
+    assert!(with_fault("room-not-restored", || cut_often_in_a_row(device, 9)));
 }

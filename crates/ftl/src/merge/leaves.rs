@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{Pb, PbTree, RecoveryFault, SpareRole, bits, disturb};
+use pumice_types::{Pb, PbTree, SpareRole, bits, disturb};
 
 use super::restore::{LeafState, MMergeSettings};
 use crate::recovery::KeptBlock;
@@ -94,13 +94,11 @@ impl BlockLeaves {
     /// whose superblock was larger than its logical blocks, counts as disturbed as often as it bears. A block that was
     /// erased since is not.
     pub fn adopt(&mut self, block: usize, kept: &KeptBlock, was_larger: bool) {
-        let may_be_disturbed = kept.may_be_restored && !RecoveryFault::RestoredUndisturbed.is_on()
-            || was_larger && !RecoveryFault::PairsUndisturbed.is_on();
         if kept.is_fresh {
             return;
         }
         let (leaves, tolerance) = (self.range(block), self.settings.map_or(0, |settings| settings.disturb_tolerance));
-        self.disturb[leaves].fill(if may_be_disturbed { tolerance } else { 0 });
+        self.disturb[leaves].fill(if kept.may_be_restored || was_larger { tolerance } else { 0 });
         if kept.may_be_restored {
             bits::set(&mut self.restored, block);
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use pumice_types::{BlockId, Lpn, PageAddress, RecoveryFault};
+use pumice_types::{BlockId, Lpn, PageAddress};
 
 use super::survey::{AreaSurvey, FoundBlock, FoundPage};
 
@@ -23,10 +23,7 @@ impl<'a> Finds<'a> {
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_unstable_by_key(|&at| {
             let entry = &pages[at as usize].entry;
-            let newest = if RecoveryFault::OldCopyWins.is_on() { u64::MAX - entry.written } else { entry.written };
-            let earliest = RecoveryFault::EarliestCopyWins.is_on();
-            let last = if earliest { u64::MAX - entry.programmed } else { entry.programmed };
-            (entry.lpn, Reverse(newest), Reverse(last))
+            (entry.lpn, Reverse(entry.written), Reverse(entry.programmed))
         });
         Finds { survey, suspect: survey.last.map(|last| last.page), order }
     }
@@ -49,8 +46,7 @@ impl<'a> Finds<'a> {
 
     /// Whether nothing would be lost without a block, whatever the last cut has hurt.
     pub fn is_spare(&self, block: &FoundBlock) -> bool {
-        RecoveryFault::SpareBlocksUnchecked.is_on()
-            || self.survey.pages_of(block).iter().all(|found| self.is_kept_without(found.entry.lpn, block.block))
+        self.survey.pages_of(block).iter().all(|found| self.is_kept_without(found.entry.lpn, block.block))
     }
 
     /// Whether nothing of one logical page would be lost without a block, whatever the last cut has hurt.

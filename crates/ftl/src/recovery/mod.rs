@@ -23,7 +23,7 @@ mod found_units;
 pub mod survey;
 mod unit_rebuild;
 
-use pumice_types::{BlockId, DieId, Geometry, Lpn, RecoveryFault, bits};
+use pumice_types::{BlockId, DieId, Geometry, Lpn, bits};
 
 use crate::blocks::block_pool::BlockPool;
 use crate::plan::FtlError;
@@ -172,10 +172,6 @@ impl UnitRecovery {
         let mut rebuild = UnitRebuild::new(self, plan);
         let erased = rebuild.make_room(&mut finds)?;
         rebuild.hold(&finds, erased);
-        let kept = rebuild.units(survey.last.as_ref())?;
-        if RecoveryFault::MovesNotDone.is_on() {
-            restart.plan.clear();
-        }
-        Ok(kept)
+        rebuild.units(survey.last.as_ref())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, DieId, Geometry, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, bits};
+use pumice_types::{BlockId, DieId, Geometry, PageAddress, PlaneId, SpareArea, SpareEntry, bits};
 
 use crate::seam::ChipPort;
 
@@ -41,7 +41,7 @@ impl CutArea {
     /// The areas of a die.
     pub fn all_of(geometry: &Geometry, die: DieId, planes_apart: bool) -> Vec<CutArea> {
         let planes = die.0 * geometry.planes_per_die..(die.0 + 1) * geometry.planes_per_die;
-        if planes_apart && !RecoveryFault::PlanesAsOne.is_on() {
+        if planes_apart {
             return planes.map(|plane| CutArea(plane..plane + 1)).collect();
         }
         vec![CutArea(planes)]
@@ -68,10 +68,9 @@ impl AreaSurvey {
     pub fn read(geometry: &Geometry, area: &CutArea, is_bad: &[u64], chips: &mut dyn ChipPort) -> AreaSurvey {
         let mut survey = AreaSurvey { pages_per_block: geometry.pages_per_block, ..AreaSurvey::default() };
         let mut spares = Vec::new();
-        let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for plane in area.planes() {
             let blocks_here = (0..geometry.blocks_per_plane).map(|index| geometry.block(plane, index));
-            for block in blocks_here.filter(|block| block.0 < blocks && !bits::get(is_bad, block.index())) {
+            for block in blocks_here.filter(|block| !bits::get(is_bad, block.index())) {
                 chips.spares(block, &mut spares);
                 survey.note(block, &spares);
             }
@@ -81,21 +80,18 @@ impl AreaSurvey {
 
     fn note(&mut self, block: BlockId, spares: &[SpareArea]) {
         let first = self.pages.len();
-        let spoilt = RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable);
         for (page, spare) in spares.iter().enumerate() {
             match *spare {
                 SpareArea::Blank => {}
                 SpareArea::Unreadable => self.unreadable += 1,
-                SpareArea::Written(entry) if entry.programmed == 0 && RecoveryFault::FillForgotten.is_on() => {}
-                SpareArea::Written(entry) if !spoilt => {
+                SpareArea::Written(entry) => {
                     let found = FoundPage { page: PageAddress::new(block, page as u16), entry };
                     self.pages.push(found);
                     let last = self.last.map_or(0, |last| last.entry.programmed);
-                    if entry.programmed > last && !RecoveryFault::UnprovenPageKept.is_on() {
+                    if entry.programmed > last {
                         self.last = Some(found);
                     }
                 }
-                SpareArea::Written(_) => {}
             }
         }
         if let Some(end) = spares.iter().rposition(|&spare| spare != SpareArea::Blank) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, RecoveryFault, SpareRole};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, SpareRole};
 
 use super::found_units::Finds;
 use super::survey::{AreaSurvey, FoundBlock, FoundPage};
@@ -91,9 +91,6 @@ impl<'a> UnitRebuild<'a> {
             let mut of_block: Vec<u32> = holding.pages.iter().map(|kept| shape.unit_of(kept.lpn)).collect();
             of_block.sort_unstable();
             of_block.dedup();
-            if RecoveryFault::SharedPagesForgotten.is_on() {
-                of_block.truncate(1);
-            }
             of_block.into_iter().for_each(|unit| units.entry(unit).or_default().push(at));
         }
         units
@@ -132,7 +129,7 @@ impl<'a> UnitRebuild<'a> {
 
     /// Erases blocks without a page that counts, unless suspects still have to be copied.
     fn clear_dead(&mut self) {
-        if !self.suspects.is_empty() && !RecoveryFault::SupersededErasedFirst.is_on() {
+        if !self.suspects.is_empty() {
             return;
         }
         for at in 0..self.holdings.len() {
@@ -171,12 +168,10 @@ impl<'a> UnitRebuild<'a> {
         let mut fresh: Vec<KeptBlock> = Vec::new();
         let copied = self.to_copy(&sources);
         if self.recovery.shape.in_place {
-            self.erase_early(&sources);
             self.copy_in_place(unit, &sources, &mut fresh)?;
             self.clear_dead();
         } else {
             for &source in &sources[..copied] {
-                self.erase_early(&[source]);
                 self.copy_in_order(source, &mut fresh)?;
                 self.clear_dead();
             }
@@ -251,15 +246,6 @@ impl<'a> UnitRebuild<'a> {
         self.recovery.counts.moved_pages += 1;
         target.pages.push(KeptPage { page, lpn, order: RECOVERY_ORDER + self.recovery.copies });
         Ok(())
-    }
-
-    /// Erases what is about to be copied, which is a fault.
-    fn erase_early(&mut self, sources: &[usize]) {
-        if RecoveryFault::CopiedBlocksErasedFirst.is_on() {
-            for &at in sources {
-                self.recovery.proofs.erase(self.holdings[at].block, self.plan);
-            }
-        }
     }
 }
 

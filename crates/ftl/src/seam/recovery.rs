@@ -1,6 +1,6 @@
 //! Recovery after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
-use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits, choice};
+use pumice_types::{BlockId, FlashCommand, PageAddress, SpareArea, SpareEntry, bits, choice};
 use serde::{Deserialize, Serialize};
 
 use super::zones::ZoneCounters;
@@ -121,8 +121,7 @@ pub struct Proofs {
 impl Proofs {
     /// After a cut of a device of so many blocks.
     pub fn lost(blocks: u32) -> Proofs {
-        let all = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
-        Proofs { unproven: vec![all; bits::words_for(blocks as usize)] }
+        Proofs { unproven: vec![u64::MAX; bits::words_for(blocks as usize)] }
     }
 
     /// Blocks after a cut that left nothing half done: what looks erased is.
@@ -137,11 +136,7 @@ impl Proofs {
 
     /// A block was found written, and holds nothing that is needed: it is erased before it is written.
     pub fn note_superseded(&mut self, block: BlockId) {
-        if RecoveryFault::OldBlocksTrusted.is_on() {
-            bits::clear(&mut self.unproven, block.index());
-        } else {
-            bits::set(&mut self.unproven, block.index());
-        }
+        bits::set(&mut self.unproven, block.index());
     }
 
     /// Whether nothing proves that a block is erased.
@@ -162,9 +157,7 @@ impl Proofs {
     /// Appends the erase of a block that was found written, and holds nothing that is needed.
     pub fn erase(&mut self, block: BlockId, plan: &mut Plan) {
         bits::clear(&mut self.unproven, block.index());
-        if !RecoveryFault::OldBlocksTrusted.is_on() {
-            plan.push(FlashCommand::erase_again(block));
-        }
+        plan.push(FlashCommand::erase_again(block));
     }
 }
 

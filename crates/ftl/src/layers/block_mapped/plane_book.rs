@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareRole, bits};
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, SpareRole, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::block_pool::BlockPool;
@@ -211,7 +211,7 @@ impl PlaneBook {
             bits::set(&mut self.programmed[words.clone()], usize::from(found.page));
         }
         let mut next = kept.pages.iter().map(|found| found.page + 1).max().unwrap_or(0);
-        if !kept.is_fresh && !RecoveryFault::BlankPagesTrusted.is_on() {
+        if !kept.is_fresh {
             bits::set_range(&mut self.programmed[words], 0, usize::from(self.pages));
             next = self.pages;
         }

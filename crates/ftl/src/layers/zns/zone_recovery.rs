@@ -20,7 +20,7 @@
 //! Lost: which stream wrote a zone, so that of all zones counts as the first one; and how many pages were written since a
 //! zone was full, which is counted in numbers of programs again.
 
-use pumice_types::{BlockId, DieId, Lpn, PageAddress, RecoveryFault, SpareArea, bits};
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, SpareArea, bits};
 
 use super::clean::ZoneVictim;
 use super::device::ResetTime;
@@ -102,8 +102,7 @@ impl ZoneSurvey {
         let mut spares = Vec::new();
         for place in 0..layout.zones() * layout.units_per_zone() {
             let block = layout.unit_at(place).block;
-            let is_forgotten = RecoveryFault::LastBlockForgotten.is_on() && block.0 + 1 == geometry.blocks();
-            if is_forgotten || restart.chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank {
+            if restart.chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank {
                 continue;
             }
             restart.chips.spares(block, &mut spares);
@@ -117,12 +116,9 @@ impl ZoneSurvey {
         let layout = &zns.zoned.layout;
         let (block, units) = (layout.unit_at(place).block, layout.units_per_zone());
         let (zone, in_zone) = (place / units, place % units);
-        let is_spoilt = RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable);
         let end = spares.iter().rposition(|&spare| spare != SpareArea::Blank).map_or(0, |at| at as u32 + 1);
         let found = &mut self.zones[zone as usize];
-        if in_zone % layout.config.width == 0 || !RecoveryFault::OnePlaneForZone.is_on() {
-            found.end = found.end.max(layout.offset_in(in_zone, end - 1) + 1);
-        }
+        found.end = found.end.max(layout.offset_in(in_zone, end - 1) + 1);
         found.units.push(FoundUnit { block, place: in_zone, pages: end });
         self.counts.abandoned_blocks += u64::from(end < spares.len() as u32);
         for (rank, spare) in spares.iter().enumerate() {
@@ -134,9 +130,6 @@ impl ZoneSurvey {
                 }
                 SpareArea::Written(entry) => entry,
             };
-            if is_spoilt || RecoveryFault::FillForgotten.is_on() && entry.programmed == 0 {
-                continue;
-            }
             found.last = found.last.max(entry.programmed);
             // Padding holds nothing: whatever becomes of it, no data depends on it.
             let is_data = entry.lpn.0 < zns.config.user_pages;
@@ -151,28 +144,14 @@ impl ZoneSurvey {
         }
     }
 
-    /// Forgets what lies behind the first hole of its zone, which is a fault.
-    fn forget_behind_holes(&mut self) {
-        let mut programmed: Vec<Vec<u32>> = vec![Vec::new(); self.zones.len()];
-        self.pages.iter().for_each(|found| programmed[found.place.zone as usize].push(found.place.offset));
-        let first_hole = |offsets: &mut Vec<u32>| {
-            offsets.sort_unstable();
-            offsets.iter().zip(0..).take_while(|(at, nth)| **at == *nth).count() as u32
-        };
-        let holes: Vec<u32> = programmed.iter_mut().map(first_hole).collect();
-        self.pages.retain(|found| found.place.offset < holes[found.place.zone as usize]);
-        self.last.iter_mut().for_each(|last| last.1 = None);
-    }
-
     /// Chooses the pages that count among `user_pages` logical ones. `trusted`: none is unfinished.
     fn choose(&self, user_pages: u32, trusted: bool) -> Counting {
         // Numbers of pages found plus one: what counts, and what counted before it.
         let mut chosen = vec![[0usize; 2]; user_pages as usize];
         let number = |at: usize| if at == 0 { None } else { Some(self.pages[at - 1].number) };
-        let is_old = RecoveryFault::OldCopyWins.is_on();
         for (nth, found) in self.pages.iter().enumerate() {
             let [counts, before] = &mut chosen[found.lpn.index()];
-            if number(*counts).is_none_or(|known| (found.number > known) != is_old) {
+            if number(*counts).is_none_or(|known| found.number > known) {
                 (*counts, *before) = (nth + 1, *counts);
             } else if number(*before).is_none_or(|known| found.number > known) {
                 *before = nth + 1;
@@ -183,7 +162,7 @@ impl ZoneSurvey {
         let mut fallbacks = vec![0; bits::words_for(self.zones.len())];
         for &at in &suspects {
             let before = chosen[self.pages[at].lpn.index()][1];
-            if before > 0 && !RecoveryFault::SupersededErasedFirst.is_on() {
+            if before > 0 {
                 bits::set(&mut fallbacks, self.pages[before - 1].place.zone as usize);
             }
         }
@@ -203,10 +182,7 @@ impl Zns {
         restart: &mut Restart,
     ) -> Result<(Zns, RecoveryCounts), FtlError> {
         let mut zns = Zns::new(config, bad);
-        let mut survey = ZoneSurvey::read(&zns, restart);
-        if RecoveryFault::PagesBehindHolesForgotten.is_on() {
-            survey.forget_behind_holes();
-        }
+        let survey = ZoneSurvey::read(&zns, restart);
         let trusted = restart.protection.ends_operations();
         let counting = survey.choose(zns.config.user_pages, trusted);
         (zns.counters, zns.zoned.counters) = (restart.counters, restart.zones);
@@ -216,29 +192,16 @@ impl Zns {
             let version = restart.chips.version(found.page);
             zns.maps.place(found.lpn, version, found.place, &zns.zoned.layout);
         }
-        let going_on = if trusted || RecoveryFault::OpenBlocksContinued.is_on() {
-            zns.zones_to_go_on(&survey)
-        } else {
-            Vec::new()
-        };
+        let going_on = if trusted { zns.zones_to_go_on(&survey) } else { Vec::new() };
         let held = zns.adopt(&survey, &counting.fallbacks, &going_on);
         zns.go_on(&going_on, &survey, restart.plan);
         let mut counts = survey.counts;
         for found in counting.suspects.iter().map(|&at| &survey.pages[at]) {
-            let is_left = RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0
-                || RecoveryFault::UnprovenPageKept.is_on();
-            if !is_left {
-                zns.move_page(found.place, restart.plan)?;
-                counts.moved_pages += 1;
-            }
-        }
-        if RecoveryFault::MovesNotDone.is_on() {
-            restart.plan.clear();
+            zns.move_page(found.place, restart.plan)?;
+            counts.moved_pages += 1;
         }
         zns.reset_found(&survey, held, restart.plan);
-        if !RecoveryFault::RoomNotRestored.is_on() {
-            zns.restore_room(restart.plan)?;
-        }
+        zns.restore_room(restart.plan)?;
         Ok((zns, counts))
     }
 
@@ -252,10 +215,6 @@ impl Zns {
                 self.zoned.adopt(zone, found.end, !going_on.contains(&zone));
                 self.filled_at[zone as usize] = found.last;
                 found.units.iter().for_each(|unit| self.zoned.proofs.note_in_use(unit.block));
-                if RecoveryFault::BlankPartsTrusted.is_on() {
-                    let units = self.zoned.layout.units_of(zone).to_vec();
-                    units.iter().for_each(|unit| self.zoned.proofs.note_in_use(unit.block));
-                }
             } else if found.units.is_empty() {
                 self.empty.push_back(zone);
             } else {

@@ -9,7 +9,7 @@
 //! were written last go on, and the others come back full, like those that the host had finished. A block whose erase was
 //! still queued when the zone was opened keeps what it holds: nothing of it counts.
 
-use pumice_types::{Cause, FlashCommand, RecoveryFault};
+use pumice_types::{Cause, FlashCommand};
 
 use super::Zns;
 use super::zone_recovery::ZoneSurvey;
@@ -20,7 +20,7 @@ impl Zns {
     pub(super) fn zones_to_go_on(&self, survey: &ZoneSurvey) -> Vec<u32> {
         let is_open = |&zone: &u32| {
             let is_finished = survey.zones[zone as usize].end >= self.config.used_pages;
-            self.maps.valid_pages(zone) > 0 && (!is_finished || RecoveryFault::FinishesForgotten.is_on())
+            self.maps.valid_pages(zone) > 0 && !is_finished
         };
         let mut zones: Vec<u32> = (0..self.zoned.table.len()).filter(is_open).collect();
         zones.sort_by_key(|&zone| std::cmp::Reverse(survey.zones[zone as usize].last));

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, PlaneId, RecoveryFault, UnitSet};
+use pumice_types::{BlockId, Geometry, PlaneId, UnitSet};
 
 use super::plane::Open;
 use crate::blocks::block_pool::Wanted;
@@ -117,9 +117,6 @@ impl PageFtl {
 
     /// After a power cut, counts the units of a block as disturbed as often as they bear.
     pub(in crate::layers::page) fn assume_disturbed(&mut self, block: BlockId) {
-        if RecoveryFault::DisturbsForgotten.is_on() {
-            return;
-        }
         let units = self.disturbs.of(block);
         match &self.config.units.neighbours {
             Neighbours::Isolated => {}

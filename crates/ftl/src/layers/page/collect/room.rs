@@ -5,7 +5,7 @@
 //! ([`PageFtl::floor`]). Where parts are erased apart, free parts lie in blocks with data, and a recovery cannot write
 //! them: nothing proves that they are erased. So there the blank blocks are set aside.
 
-use pumice_types::{PlaneId, RecoveryFault, UnitSet};
+use pumice_types::{PlaneId, UnitSet};
 
 use crate::blocks::reclaim_units::{UnitChoice, UnitId};
 use crate::layers::page::PageFtl;
@@ -34,7 +34,7 @@ impl PageFtl {
     /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up. The
     /// victims are those with the fewest valid pages: there may be no room for one that another policy would name.
     pub(in crate::layers::page) fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
-        while !self.has_room(plane) && !RecoveryFault::RoomNotRestored.is_on() && self.begin_cheapest(plane) {
+        while !self.has_room(plane) && self.begin_cheapest(plane) {
             self.finish_job(plane, plan)?;
         }
         Ok(())

@@ -138,13 +138,6 @@ impl FreeUnits {
         aside.into_iter().for_each(|block| self.withdraw(block, pool));
     }
 
-    /// Gives erased units of a block back, if there are any, which is not in the pool.
-    pub(in crate::layers::page) fn give_back_some(&mut self, block: BlockId, units: UnitSet, pool: &mut BlockPool) {
-        if !units.is_empty() {
-            self.give_back(block, units, 0, pool);
-        }
-    }
-
     /// Takes a free block out of the pool, because it turned out to hold something.
     pub(in crate::layers::page) fn withdraw(&mut self, block: BlockId, pool: &mut BlockPool) {
         let plane = self.geometry.plane_of(block);

@@ -7,7 +7,7 @@
 //! A block that is erased again before it is written ([`Proofs`](crate::seam::Proofs)) is worn by that too: the erase
 //! counts when the block is taken, and free blocks are ordered by the wear that they will have then.
 
-use pumice_types::{BlockId, PlaneId, RecoveryFault};
+use pumice_types::{BlockId, PlaneId};
 
 use super::plane::Open;
 use crate::layers::page::PageFtl;
@@ -58,7 +58,7 @@ impl PageFtl {
 
     /// Goes on from the wear that the spare areas tell of.
     pub(in crate::layers::page) fn learn_wear(&mut self, survey: &SpareSurvey, chips: &mut dyn ChipPort) {
-        if !self.config.wear_leveling.in_spare || RecoveryFault::WearForgotten.is_on() {
+        if !self.config.wear_leveling.in_spare {
             return;
         }
         let geometry = self.config.geometry;
@@ -96,7 +96,7 @@ impl PageFtl {
     /// The least worn free block that looks blank, where free blocks are ordered by their wear: the least worn
     /// of all may hold what an unproven page was copied from. In any other order the blank ones come first anyway.
     pub(in crate::layers::page) fn least_worn_blank(&self, plane: PlaneId, survey: &SpareSurvey) -> Option<BlockId> {
-        if !self.config.wear_leveling.dynamic || self.free_units(plane) == 0 || RecoveryFault::LeastWornTaken.is_on() {
+        if !self.config.wear_leveling.dynamic || self.free_units(plane) == 0 {
             return None;
         }
         self.blank_blocks(plane, survey).into_iter().min_by_key(|&block| (self.wear_when_written(block), block))

@@ -14,7 +14,7 @@
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, TagFormat, UnitSet};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
 use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Eviction, MapCache};
@@ -214,20 +214,13 @@ impl PageFtl {
         if let Some(open) = &mut self.planes[plane.index()].open[WriteStream::MAP.index()] {
             open.next = u32::from(target.page + self.config.geometry.units_per_page);
         }
-        self.prove_of_map(target.block, plan);
+        self.proofs.prove(target.block, plan);
         Ok((target, sequence))
     }
 
     fn end_page_of_map(&mut self, plane: PlaneId, page: PageAddress, plan: &mut Plan) {
         let last = page.page + self.config.geometry.units_per_page - 1;
         self.end_page(plane, WriteStream::MAP, last, plan);
-    }
-
-    /// Appends the erase of a block that translation pages go to, if nothing proves that it is erased.
-    fn prove_of_map(&mut self, block: BlockId, plan: &mut Plan) {
-        if !RecoveryFault::MapBlocksTrusted.is_on() {
-            self.proofs.prove(block, plan);
-        }
     }
 
     /// Writes all translation pages: the whole map of a device that recovers, which has found it without them.

@@ -24,7 +24,7 @@
 //! A device that recovers knows from the log everything up to the last journal page. What is younger lies in
 //! blocks that were open then, or free then (`recover_log`).
 
-use pumice_types::{BlockId, FlashCommand, Geometry, JOURNAL, Lpn, PageAddress, PlaneId, RecoveryFault};
+use pumice_types::{BlockId, FlashCommand, Geometry, JOURNAL, Lpn, PageAddress, PlaneId};
 use serde::{Deserialize, Serialize};
 
 use super::page_maps::PageMaps;
@@ -352,7 +352,7 @@ impl PageFtl {
         let Some(log) = &mut self.log else { return };
         let again = again && log.flushed_trims;
         log.flushed_trims = log.trims || again;
-        if std::mem::take(&mut log.trims) && !RecoveryFault::TrimsNotKept.is_on() || again {
+        if std::mem::take(&mut log.trims) || again {
             self.close_host_pages(plan);
             self.with_log(|log, maps, planes| log.write_down(maps, planes, plan));
         }
@@ -361,7 +361,7 @@ impl PageFtl {
     /// Writes the journal down before an erase, which takes away what the log may still point to.
     #[inline]
     pub(in crate::layers::page) fn write_down_before_erase(&mut self, plan: &mut Plan) {
-        if self.log.is_some() && !RecoveryFault::ErasedBeforeJournal.is_on() {
+        if self.log.is_some() {
             self.write_down(plan);
         }
     }

@@ -21,7 +21,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, RecoveryFault, bits};
+use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::layers::page::PageFtl;
@@ -185,9 +185,6 @@ impl PageFtl {
         if is_stored {
             trims.note_trim(lpn);
         }
-        if RecoveryFault::TrimmedAtOnce.is_on() {
-            self.give_up(&[lpn]);
-        }
     }
 
     /// Writes down the trims that wait, if they are many.
@@ -207,10 +204,8 @@ impl PageFtl {
 
     /// Writes trim pages, and gives up what has waited for that.
     fn write_trims(&mut self, due: &BTreeSet<u32>, plan: &mut Plan) -> Result<(), FtlError> {
-        if !RecoveryFault::TrimsNotKept.is_on() && !due.is_empty() {
-            if !RecoveryFault::TrimsOvertakeUnits.is_on() {
-                self.force_out_all(plan)?;
-            }
+        if !due.is_empty() {
+            self.force_out_all(plan)?;
             due.iter().try_for_each(|&nth| self.write_trim_page(nth, plan))?;
             self.force_out_all(plan)?;
         }
@@ -227,8 +222,7 @@ impl PageFtl {
         let mark = self.config.hot_cold.mark(stream);
         self.store(lpn, (plane, stream), plan, |target, sequence, plan| {
             let program = FlashCommand::program(Cause::Map, target, lpn, 0, sequence).with_mark(mark);
-            let waits = !RecoveryFault::TrimsDoNotWait.is_on();
-            plan.push_content(if waits { program.behind_programs() } else { program }, content);
+            plan.push_content(program.behind_programs(), content);
         })
     }
 
@@ -259,7 +253,7 @@ impl PageFtl {
         current: &mut CurrentPages,
         chips: &mut dyn ChipPort,
     ) -> VoidPages {
-        let Some(trims) = self.trims.as_mut().filter(|_| !RecoveryFault::TrimPagesForgotten.is_on()) else {
+        let Some(trims) = &mut self.trims else {
             return VoidPages::default();
         };
         let shape = trims.shape;
@@ -279,7 +273,7 @@ impl PageFtl {
                 return true;
             }
             let is_younger = found.entry.written > written[shape.of(lpn) as usize];
-            if is_younger && !RecoveryFault::TrimsOutlastWrites.is_on() {
+            if is_younger {
                 trims.note_write(lpn);
                 return true;
             }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, UnitSet};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, SpareArea, UnitSet};
 
 use super::spare_survey::ReadPage;
 use crate::layers::page::collect::plane::WriteStream;
@@ -150,8 +150,7 @@ impl LogRead {
                 open[first..first + content.len()].copy_from_slice(content);
             }
         }
-        let journal = self.journal.iter().rev().filter(|_| !RecoveryFault::JournalForgotten.is_on());
-        for (number, content) in journal {
+        for (number, content) in self.journal.iter().rev() {
             for record in content[JOURNAL_HEADER..].chunks_exact(2) {
                 let [what, value] = [record[0], record[1]];
                 let is_younger = |item: u32| *number > numbers[item as usize];
@@ -166,8 +165,7 @@ impl LogRead {
                 }
             }
         }
-        let forgets = RecoveryFault::OpenBlocksForgotten.is_on();
-        open.into_iter().filter(|&block| block > 0 && !forgets).map(|block| BlockId(block - 1)).collect()
+        open.into_iter().filter(|&block| block > 0).map(|block| BlockId(block - 1)).collect()
     }
 }
 
@@ -227,7 +225,7 @@ impl Tail {
         open.iter().for_each(|&block| tail.read_block(block, pages, end, chips));
         for block in (0..geometry.blocks()).map(BlockId) {
             let is_needed = ftl.maps.valid_pages(block) > 0 || open.contains(&block) || bad.contains(&block);
-            if is_needed || ftl.is_of_log(block) || RecoveryFault::YoungBlocksForgotten.is_on() {
+            if is_needed || ftl.is_of_log(block) {
                 continue;
             }
             match chips.spare(PageAddress::new(block, 0)) {
@@ -313,9 +311,7 @@ impl PageFtl {
 
     /// Writes a new round, copies the suspects that count, and writes that down.
     fn make_durable(&mut self, moves: &[ReadPage], suspects: &Suspects, restart: &mut Restart) -> Result<(), FtlError> {
-        if !RecoveryFault::NoNewRound.is_on() {
-            self.write_round(suspects, restart.first);
-        }
+        self.write_round(suspects, restart.first);
         for suspect in moves {
             self.move_suspect(*suspect, restart.plan)?;
         }
@@ -328,24 +324,20 @@ impl PageFtl {
     /// that might.
     fn take_over(&mut self, tail: &Tail, unproven: &[PageAddress], horizon: u64) -> (Vec<ReadPage>, Suspects) {
         let mut newest: BTreeMap<u32, Vec<ReadPage>> = BTreeMap::new();
-        let is_young = |found: &&ReadPage| found.entry.written > horizon && !RecoveryFault::TailForgotten.is_on();
+        let is_young = |found: &&ReadPage| found.entry.written > horizon;
         for found in tail.found.iter().filter(is_young) {
             newest.entry(found.entry.lpn.0).or_default().push(*found);
         }
         let (mut moves, mut suspects) = (Vec::new(), Suspects { horizon: Some(horizon), pages: Vec::new() });
         for (lpn, mut pages) in newest {
             pages.sort_unstable_by_key(|found| std::cmp::Reverse((found.entry.written, found.entry.programmed)));
-            let is_proven =
-                |found: &ReadPage| !unproven.contains(&found.page) || RecoveryFault::UnprovenPageKept.is_on();
-            let proven = pages.iter().position(is_proven);
+            let proven = pages.iter().position(|found| !unproven.contains(&found.page));
             if let Some(proven) = proven {
                 self.maps.replace(Lpn(lpn), pages[proven].page, &self.pool);
             }
             let before = &pages[..proven.unwrap_or(pages.len())];
             moves.extend(before.first());
-            if !RecoveryFault::SuspectsNotNamed.is_on() {
-                suspects.pages.extend(before.iter().map(|found| found.page));
-            }
+            suspects.pages.extend(before.iter().map(|found| found.page));
         }
         (moves, suspects)
     }

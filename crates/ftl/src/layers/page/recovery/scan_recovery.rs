@@ -31,7 +31,7 @@
 //! What only RAM knew and is not found again: which pages are hot, which begins anew. Disturb counters of
 //! parts beside each other are assumed to be at their limit.
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, UnitSet};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::spare_survey::{CurrentPages, ReadPage, SpareSurvey};
 use crate::layers::page::collect::plane::{Open, WriteStream};
@@ -71,14 +71,9 @@ impl PageFtl {
         let mut kept: Vec<Lpn> = unproven.iter().flatten().flat_map(|last| void.with(last.entry.lpn)).collect();
         kept.sort_unstable();
         for mut lasts in unproven {
-            let is_left = RecoveryFault::UnprovenPageKept.is_on()
-                || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
-            lasts.retain(|last| ftl.find(last.entry.lpn) == Some(last.page) && !is_left);
+            lasts.retain(|last| ftl.find(last.entry.lpn) == Some(last.page));
             ftl.move_unproven(&lasts, &kept, &survey, restart.plan)?;
             counts.moved_pages += lasts.len() as u64;
-        }
-        if RecoveryFault::MovesNotDone.is_on() {
-            restart.plan.clear();
         }
         ftl.blank_superseded(&survey, restart.plan);
         for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
@@ -106,8 +101,7 @@ impl PageFtl {
     fn adopt(&mut self, survey: &SpareSurvey, current: &CurrentPages) {
         for found in current.iter() {
             self.maps.place(found.entry.lpn, found.page);
-            let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
-            self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;
+            self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += 1;
         }
         let mut first = 0;
         for &(block, end, _) in &survey.blocks {
@@ -116,15 +110,12 @@ impl PageFtl {
             if self.maps.valid_pages(block) > 0 {
                 self.proofs.note_in_use(block);
                 let stream = self.stream_found(pages);
-                if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, stream, survey) {
+                if self.continues(block, stream, survey) {
                     continue;
                 }
                 self.assume_disturbed(block);
                 // Parts without a page that counts are closed too: nothing proves that they are erased.
-                let units = self.config.units.pages.units();
-                let trusted = self.blank_units(block, survey);
-                self.free.give_back_some(block, trusted, &mut self.pool);
-                (0..units).filter(|&unit| !trusted.contains(unit)).for_each(|unit| self.close(stream, block, unit));
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, block, unit));
             } else {
                 self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
@@ -134,21 +125,11 @@ impl PageFtl {
         }
     }
 
-    /// Parts of a block that hold nothing, and are to be written without an erase, which is a fault.
-    fn blank_units(&self, block: BlockId, survey: &SpareSurvey) -> UnitSet {
-        let units = &self.config.units.pages;
-        if !RecoveryFault::BlankPartsTrusted.is_on() {
-            return UnitSet::EMPTY;
-        }
-        let held = survey.found.iter().filter(|found| found.page.block == block);
-        UnitSet::first(units.units()).without(held.map(|found| units.unit_of(found.page.page)).collect())
-    }
-
     /// The stream that has written a block, as far as these pages of it say: with handles they do, and all pages of a
     /// block were written by one.
     fn stream_found(&self, pages: &[ReadPage]) -> WriteStream {
         match (self.handles(), pages.first()) {
-            (Some(_), Some(found)) if !RecoveryFault::HandlesForgotten.is_on() => WriteStream::marked(found.entry.mark),
+            (Some(_), Some(found)) => WriteStream::marked(found.entry.mark),
             (Some(_), _) => WriteStream::unplaced(self.config.hot_cold),
             (None, _) => WriteStream::HOST,
         }
@@ -158,8 +139,7 @@ impl PageFtl {
     /// that its pages name.
     fn continues(&mut self, block: BlockId, found: WriteStream, survey: &SpareSurvey) -> bool {
         let next = survey.end_of(block);
-        let reuses = self.config.reuses_open_blocks || RecoveryFault::OpenBlocksContinued.is_on();
-        if !reuses || next >= self.config.data_pages() {
+        if !self.config.reuses_open_blocks || next >= self.config.data_pages() {
             return false;
         }
         // Without handles no spare area says which stream wrote the block.
@@ -210,12 +190,7 @@ impl PageFtl {
         }
         let has_room = behind.page < self.config.data_pages();
         let stays = !has_blank && other.is_none() && has_room && units == 1;
-        let next = PageAddress::new(source.block, behind.page - geometry.units_per_page);
-        let own = match stays {
-            _ if RecoveryFault::MovedToNextPage.is_on() && has_room => Some(next),
-            true => Some(behind),
-            false => None,
-        };
+        let own = stays.then_some(behind);
         for (nth, last) in lasts.iter().enumerate() {
             let own = own.map(|first| PageAddress::new(first.block, first.page + nth as u16));
             self.move_one(last, own, (plane, stream), plan)?;
@@ -240,9 +215,7 @@ impl PageFtl {
             Some(place) => (place, self.wear_in_spare(source.block).unwrap_or_default()),
             None => self.next_page(plane, stream, plan)?,
         };
-        if !RecoveryFault::MovesTrustBlank.is_on() {
-            self.proofs.prove(target.block, plan);
-        }
+        self.proofs.prove(target.block, plan);
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
@@ -263,7 +236,6 @@ impl PageFtl {
             HotCold::Copies | HotCold::Recency { .. } => WriteStream::COPIES,
             // No spare area says which stream the page had.
             HotCold::Placed { .. } => WriteStream::placed(0),
-            HotCold::Handles(handles) if RecoveryFault::MovedToFirstHandle.is_on() => handles.stream_of_copy(0),
             HotCold::Handles(handles) => {
                 handles.stream_of_copy(self.group_of(source, self.config.geometry.plane_of(source.block)))
             }

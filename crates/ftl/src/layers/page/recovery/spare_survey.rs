@@ -1,7 +1,7 @@
 //! What the spare areas of a device say when the page-level FTL recovers: pages, blocks, summaries, and which pages
 //! count.
 
-use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry};
+use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, SpareArea, SpareEntry};
 
 use crate::layers::page::PageConfig;
 use crate::layers::page::collect::units::FreeUnits;
@@ -56,23 +56,18 @@ impl SpareSurvey {
         let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), unreadable: 0, summaries: Vec::new() };
         let mut spares = Vec::new();
         // A part is written from its first page on, so whoever looks at those has seen whether a block holds anything.
-        let mut first_pages: Vec<u16> = config.units.pages.first_pages().collect();
-        if RecoveryFault::OnePartForAll.is_on() {
-            first_pages.truncate(1);
-        }
-        let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
-        for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
+        let first_pages: Vec<u16> = config.units.pages.first_pages().collect();
+        for block in (0..geometry.blocks()).map(BlockId).filter(|block| !bad.contains(block)) {
             let mut first_pages = first_pages.iter().map(|&page| PageAddress::new(block, page));
             let summary = if data_pages < geometry.pages_per_block { chips.summary(block, &mut spares) } else { None };
             if let Some(number) = summary {
                 survey.summaries.push((block, number));
-            } else if first_pages.all(|page| chips.spare(page) == SpareArea::Blank) || forgets(block, config, chips) {
+            } else if first_pages.all(|page| chips.spare(page) == SpareArea::Blank) {
                 continue;
             } else {
                 chips.spares(block, &mut spares);
             }
             spares.truncate(usize::from(data_pages));
-            spoil(&mut spares);
             for (page, spare) in spares.iter().enumerate() {
                 match *spare {
                     SpareArea::Blank => {}
@@ -191,34 +186,7 @@ impl SpareSurvey {
     }
 }
 
-/// Whether a faulty reader passes over a block without a readable summary.
-fn forgets(block: BlockId, config: &PageConfig, chips: &mut dyn ChipPort) -> bool {
-    if config.data_pages() == config.geometry.pages_per_block {
-        return false;
-    }
-    let mut is_torn = || chips.spare(PageAddress::new(block, config.data_pages())) == SpareArea::Unreadable;
-    RecoveryFault::BlocksWithoutSummaryForgotten.is_on() || RecoveryFault::TornSummaryIsBlank.is_on() && is_torn()
-}
-
 /// Whether a page counts rather than another one with the same logical page.
 fn counts_before(page: &SpareEntry, other: &SpareEntry) -> bool {
-    let is_later = (page.written, page.programmed) > (other.written, other.programmed);
-    if RecoveryFault::OldCopyWins.is_on() {
-        return !is_later;
-    }
-    if RecoveryFault::EarliestCopyWins.is_on() && page.written == other.written {
-        return page.programmed < other.programmed;
-    }
-    is_later
-}
-
-/// What faulty readers make of a block's spare areas.
-fn spoil(spares: &mut [SpareArea]) {
-    if RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable) {
-        spares.fill(SpareArea::Blank);
-    }
-    let is_filled = |spare: &SpareArea| matches!(spare, SpareArea::Written(entry) if entry.programmed == 0);
-    if RecoveryFault::FillForgotten.is_on() {
-        spares.iter_mut().filter(|spare| is_filled(spare)).for_each(|spare| *spare = SpareArea::Unreadable);
-    }
+    (page.written, page.programmed) > (other.written, other.programmed)
 }

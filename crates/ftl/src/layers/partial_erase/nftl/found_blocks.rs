@@ -14,7 +14,7 @@
 //! An M-Merge that was cut before it copied anything leaves a pair like any other. All that it may have erased are
 //! pages that newer ones in U replace.
 
-use pumice_types::{BlockId, PageAddress, RecoveryFault, SpareRole, bits};
+use pumice_types::{BlockId, PageAddress, SpareRole, bits};
 
 use crate::recovery::survey::{AreaSurvey, FoundBlock, FoundPage};
 
@@ -38,7 +38,7 @@ impl<'a> BlockFinds<'a> {
 
     /// Whether it is a U-block.
     pub fn is_u(&self) -> bool {
-        self.pages[0].entry.role() == SpareRole::Update && !RecoveryFault::RolesIgnored.is_on()
+        self.pages[0].entry.role() == SpareRole::Update
     }
 
     /// Whether an M-Merge has ended in it since it was last erased whole.
@@ -94,9 +94,7 @@ impl Newest {
         for found in blocks.iter().flat_map(|block| block.pages) {
             let known = &mut self.of[(found.entry.lpn.0 - first_lpn) as usize];
             let number = found.entry.written + 1;
-            let counts =
-                if RecoveryFault::OldCopyWins.is_on() { known.0 == 0 || number < known.0 } else { number > known.0 };
-            if counts {
+            if number > known.0 {
                 *known = (number, found.page);
             }
         }
@@ -164,9 +162,8 @@ impl Newest {
             if blocks.len() == 1 {
                 return if is_lost { Fate::Copied } else { Fate::Kept { d, u: None } };
             }
-            let is_trusted = RecoveryFault::TargetsCountAsWhole.is_on() && d_blocks > 1;
-            if is_trusted || self.is_complete(&blocks[d]) {
-                if is_lost && !is_trusted {
+            if self.is_complete(&blocks[d]) {
+                if is_lost {
                     return Fate::Copied;
                 }
                 let kept = blocks.swap_remove(d);

@@ -11,7 +11,7 @@
 //! copied back by an M-Merge, has had no partial erase, so its counters are 0. Every other leaf is taken to be at its
 //! tolerance. W, on which no data hangs, begins at 0.
 
-use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, RecoveryFault, bits};
+use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, bits};
 
 use super::found_blocks::{BlockFinds, Fate, Newest};
 use super::{LogicalBlock, NONE, Nftl, NftlConfig, UBlock};
@@ -56,9 +56,6 @@ impl Nftl {
         let areas = (0..geometry.dies()).map(|die| CutArea::all_of(&geometry, DieId(die), restart.planes_apart));
         for area in areas.flatten() {
             counts.add(&ftl.scan_area(&area, &is_bad, restart.chips, restart.plan)?);
-        }
-        if RecoveryFault::MovesNotDone.is_on() {
-            restart.plan.clear();
         }
         ftl.counters.u_blocks_max = ftl.counters.u_blocks_max.max(ftl.u_blocks_used);
         Ok((ftl, counts))
@@ -134,13 +131,8 @@ impl Nftl {
         for found in d.pages.iter().filter(|found| newest.is_newest(found)) {
             bits::set(&mut self.d_valid[words.clone()], newest.offset(found));
         }
-        if RecoveryFault::BlankPagesTrusted.is_on() {
-            d.pages.iter().for_each(|found| bits::set(&mut self.d_programmed[words.clone()], newest.offset(found)));
-        } else {
-            bits::set_range(&mut self.d_programmed[words], 0, self.pages);
-        }
-        let may_be_disturbed = has_u && !RecoveryFault::PairsUndisturbed.is_on()
-            || d.is_restored() && !RecoveryFault::RestoredUndisturbed.is_on();
+        bits::set_range(&mut self.d_programmed[words], 0, self.pages);
+        let may_be_disturbed = has_u || d.is_restored();
         let counter = if may_be_disturbed { self.tolerance() } else { 0 };
         self.d_disturb[leaves].fill(counter);
         let d_sequence = self.pool.next_sequence();
@@ -155,7 +147,7 @@ impl Nftl {
             bits::set(&mut self.d_valid[words.clone()], usize::from(found.page));
             bits::set(&mut self.d_programmed[words.clone()], usize::from(found.page));
         }
-        if !kept.is_fresh && !RecoveryFault::BlankPagesTrusted.is_on() {
+        if !kept.is_fresh {
             bits::set_range(&mut self.d_programmed[words], 0, self.pages);
         }
         if !kept.is_fresh && self.is_aware() {
@@ -181,11 +173,9 @@ impl Nftl {
         }
         let current = self.in_u[column..column + self.pages].iter().filter(|&&page| page != NOT_IN_U).count();
         let disturb = self.tolerance();
-        let end = if RecoveryFault::OpenBlocksContinued.is_on() { self.pages as u16 } else { u.end };
         let (block, sequence, logical_block) = (u.block, self.pool.next_sequence(), logical as u32);
-        let invalid = u.end - current as u16 + self.superseded_in_d(logical, slot);
-        self.u_blocks[index] =
-            UBlock { block, sequence, logical: logical_block, written: u.end, end, invalid, disturb };
+        let (end, invalid) = (u.end, u.end - current as u16 + self.superseded_in_d(logical, slot));
+        self.u_blocks[index] = UBlock { block, sequence, logical: logical_block, written: end, end, invalid, disturb };
         self.logical[logical].u_slot = slot;
         self.note_invalid(slot);
         self.u_blocks_used += 1;
@@ -219,7 +209,6 @@ impl Nftl {
         }
         let (target, sequence) = self.take_block(plane)?;
         self.proofs.prove(target, recovery.plan);
-        self.erase_early(&blocks, recovery.plan);
         let words = self.words_of(logical);
         for (offset, source) in recovery.newest.stored() {
             let (lpn, to) = (Lpn(self.first_lpn(logical).0 + offset as u32), PageAddress::new(target, offset as u16));
@@ -229,16 +218,7 @@ impl Nftl {
             bits::set(&mut self.d_valid[words.clone()], offset);
         }
         self.logical[logical] = LogicalBlock { d: target.0, d_sequence: sequence, u_slot: NONE, m_merges: 0 };
-        if !RecoveryFault::CopiedBlocksErasedFirst.is_on() {
-            blocks.iter().for_each(|found| self.erase_found(found.block, recovery.plan));
-        }
+        blocks.iter().for_each(|found| self.erase_found(found.block, recovery.plan));
         Ok(())
-    }
-
-    /// Erases the old blocks before they are copied, which is a fault.
-    fn erase_early(&mut self, blocks: &[BlockFinds], plan: &mut Plan) {
-        if RecoveryFault::CopiedBlocksErasedFirst.is_on() {
-            blocks.iter().for_each(|found| self.erase_found(found.block, plan));
-        }
     }
 }
