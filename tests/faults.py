@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TABLE = "crates/engine/tests/engine/recovery_faults.toml"
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+COPY = ROOT / "target" / "faulty"
 #: What the engine and its tests are made of.
 COPIED = ["Cargo.toml", "Cargo.lock", "crates", "presets"]
 TESTS = "cargo test -p pumice-engine --test engine -- --ignored"
@@ -33,17 +33,17 @@ def faulty_sources() -> dict[str, str]:
 
 def main() -> int:
     faulty = faulty_sources()
-    copy = TARGET / "faulty"
-    names = subprocess.run(["git", "ls-files", "-z", *COPIED], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, names.split("\0")):
+    listed = subprocess.run(["git", "ls-files", "-z", *COPIED], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
         content = faulty[name].encode() if name in faulty else (ROOT / name).read_bytes()
-        file = copy / name
+        file = COPY / name
         # Files that are as they were are not compiled again.
         if not file.exists() or file.read_bytes() != content:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET)}
-    return subprocess.run(TESTS.split(), cwd=copy, env=environment, check=False).returncode
+    # A folder of its own: cargo takes packages at the same place in two workspaces for the same one.
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target")}
+    return subprocess.run(TESTS.split(), cwd=COPY, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
