@@ -149,43 +149,6 @@ impl ClientOption {
             other => Ok(ClientOption::Unknown(other)),
         }
     }
-
-    /// The option as a client sends it, header included.
-    pub fn encode(&self) -> Vec<u8> {
-        let text = |out: &mut Vec<u8>, text: &str| {
-            out.extend((text.len() as u32).to_be_bytes());
-            out.extend(text.as_bytes());
-        };
-        let mut payload = Vec::new();
-        let option = match self {
-            ClientOption::ExportName(name) => {
-                payload.extend(name.as_bytes());
-                number::EXPORT_NAME
-            }
-            ClientOption::Abort => number::ABORT,
-            ClientOption::List => number::LIST,
-            ClientOption::StructuredReply => number::STRUCTURED_REPLY,
-            ClientOption::Info(name) | ClientOption::Go(name) => {
-                text(&mut payload, name);
-                payload.extend(1u16.to_be_bytes());
-                payload.extend(number::INFO_BLOCK_SIZE.to_be_bytes());
-                if matches!(self, ClientOption::Go(_)) { number::GO } else { number::INFO }
-            }
-            ClientOption::ListMeta(asked) | ClientOption::SetMeta(asked) => {
-                text(&mut payload, &asked.export);
-                payload.extend((asked.queries.len() as u32).to_be_bytes());
-                asked.queries.iter().for_each(|query| text(&mut payload, query));
-                let lists = matches!(self, ClientOption::ListMeta(_));
-                if lists { number::LIST_META_CONTEXT } else { number::SET_META_CONTEXT }
-            }
-            ClientOption::Unknown(option) => *option,
-        };
-        let mut bytes = GREETING[8..].to_vec();
-        bytes.extend(option.to_be_bytes());
-        bytes.extend((payload.len() as u32).to_be_bytes());
-        bytes.extend(payload);
-        bytes
-    }
 }
 
 /// What a server answers to an option.
@@ -280,47 +243,6 @@ pub fn export_reply(bytes: u64, flags: ClientFlags) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn asked() -> MetaQueries {
-        MetaQueries { export: "a".into(), queries: vec![ALLOCATION.into(), "qemu:".into()] }
-    }
-
-    #[test]
-    fn s001_every_option_comes_back_as_it_was_sent() {
-        let options = [
-            ClientOption::ExportName("disk".into()),
-            ClientOption::Abort,
-            ClientOption::List,
-            ClientOption::Info(String::new()),
-            ClientOption::Go("disk".into()),
-            ClientOption::StructuredReply,
-            ClientOption::ListMeta(asked()),
-            ClientOption::SetMeta(asked()),
-            ClientOption::Unknown(77),
-        ];
-        for option in options {
-            let bytes = option.encode();
-            let (head, payload) = bytes.split_first_chunk().expect("a header");
-            let header = OptionHeader::decode(head).expect("of an option");
-            assert_eq!(header.length as usize, payload.len());
-            assert_eq!(ClientOption::decode(header.number, payload), Ok(option));
-        }
-    }
-
-    #[test]
-    fn s002_options_of_a_wrong_length_or_text_are_refused() {
-        let go = ClientOption::Go("disk".into()).encode();
-        let payload = &go[OptionHeader::BYTES..];
-        for cut in 0..payload.len() {
-            assert_eq!(ClientOption::decode(7, &payload[..cut]), Err(Malformed::Length), "{cut}");
-        }
-        assert_eq!(ClientOption::decode(7, &[payload, &[0]].concat()), Err(Malformed::Length));
-        assert_eq!(ClientOption::decode(7, &[0, 0, 0, 1, 0xff, 0, 0]), Err(Malformed::Field), "no UTF-8");
-        assert_eq!(ClientOption::decode(7, &[0xff; 12]), Err(Malformed::Field), "a name of 4 GiB");
-        assert_eq!(ClientOption::decode(8, &[0]), Err(Malformed::Length));
-        assert_eq!(OptionHeader::decode(&[0; 16]), Err(Malformed::Magic));
-        assert_eq!(ClientFlags::decode(4), Err(Malformed::Field));
-    }
 
     #[test]
     fn s003_replies_have_the_lengths_that_they_say() {

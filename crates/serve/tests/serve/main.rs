@@ -8,4 +8,5 @@ mod fuzz;
 mod killed;
 mod limits;
 mod lying;
+mod messages;
 mod snapshots;
