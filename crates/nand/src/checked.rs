@@ -1,38 +1,22 @@
 //! The array with the check of what it returns: every page read must be the page that the controller was after.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, PageUnit, UnitSource, bits};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::array::{NandArray, PageContent, Returned, Torn};
 use crate::last_copies::LastCopies;
 use crate::rules::Violation;
 
 /// A command that the chip refuses, or that did not return what the controller believed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChipError {
     /// A rule of the chip.
-    Rule(Violation),
+    #[error(transparent)]
+    Rule(#[from] Violation),
     /// A page that is not the one the controller was after, in one line.
+    #[error("{0}")]
     Integrity(String),
-}
-
-impl fmt::Display for ChipError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChipError::Rule(violation) => violation.fmt(f),
-            ChipError::Integrity(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for ChipError {}
-
-impl From<Violation> for ChipError {
-    fn from(violation: Violation) -> ChipError {
-        ChipError::Rule(violation)
-    }
 }
 
 /// An array that executes commands and compares every tag that comes back with the command's belief.

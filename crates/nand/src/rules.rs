@@ -1,8 +1,7 @@
 //! The rules of the chip, by name.
 
-use std::fmt;
-
-use pumice_types::{FlashCommand, FlashOp, Geometry, PageAddress};
+use pumice_types::{FlashCommand, FlashOp, Geometry};
+use thiserror::Error;
 
 /// A rule that a flash command can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,23 +51,17 @@ impl Rule {
 }
 
 /// A refused command: the rule and the command that broke it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "flash rule '{}' refuses {:?} at block {} page {}",
+    .rule.name(), .command.op, .command.target.block.0, .command.target.page
+)]
 pub struct Violation {
     /// Which rule.
     pub rule: Rule,
     /// By which command.
     pub command: FlashCommand,
 }
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PageAddress { block, page } = self.command.target;
-        let (rule, op) = (self.rule.name(), self.command.op);
-        write!(f, "flash rule '{rule}' refuses {op:?} at block {} page {page}", block.0)
-    }
-}
-
-impl std::error::Error for Violation {}
 
 /// Whether a command may be part of a multi-plane command that `first` is part of, as far as the kinds of both
 /// and their page numbers say: page reads, page programs, or erases of whole blocks. Mapping units have the number of
@@ -145,7 +138,7 @@ pub fn check_read_beside(geometry: &Geometry, copy: &FlashCommand, read: &FlashC
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pumice_types::{BlockId, Cause, Lpn};
+    use pumice_types::{BlockId, Cause, Lpn, PageAddress};
 
     fn geometry() -> Geometry {
         Geometry {

@@ -12,8 +12,8 @@
 pub use pumice_capi::export_ftl;
 pub use pumice_ftl::plugin::{Offers, PluginDevice, PluginLayer, SpareAreas};
 pub use pumice_ftl::{
-    BegunRequest, Conduct, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, RequestBorders, Retirement,
-    Streams, TranslationLayer,
+    BegunRequest, Conduct, ForcedOut, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, Plan, RequestBorders,
+    Retirement, Streams, TranslationLayer,
 };
 pub use pumice_types::key::{ANY, When, float, int};
 pub use pumice_types::{

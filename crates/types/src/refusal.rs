@@ -1,18 +1,13 @@
 //! What refuses a spec, and the form of words in which it does.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
+
+use thiserror::Error;
 
 /// A spec, a setting or an order that is refused, in one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct SpecError(pub String);
-
-impl Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 impl From<String> for SpecError {
     fn from(text: String) -> SpecError {

@@ -10,9 +10,9 @@ mod segments;
 use std::collections::BTreeMap;
 
 use pumice_plugin::{
-    BlockId, Cause, FlashCommand, FtlError, GatheredUnits, Lpn, MapLoads, MemoryUse, Offers, OwnCounts, PageAddress,
-    Plan, PluginDevice, PluginLayer, RequestKind, SpecError, Time, TranslationLayer, When, export_ftl, int, keys,
-    refuse,
+    BlockId, Cause, FlashCommand, ForcedOut, FtlError, GatheredUnits, Lpn, MapLoads, MemoryUse, Offers, OwnCounts,
+    PageAddress, Plan, PluginDevice, PluginLayer, RequestKind, SpecError, Time, TranslationLayer, When, export_ftl,
+    int, keys, refuse,
 };
 use segments::Segments;
 
@@ -274,7 +274,7 @@ impl GatheredUnits for LeaFtl {
         self.buffer.contains_key(&lpn.0)
     }
 
-    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+    fn force_out(&mut self, _forced: ForcedOut, plan: &mut Plan) -> Result<(), FtlError> {
         self.flush(plan)
     }
 }

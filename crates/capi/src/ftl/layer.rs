@@ -1,18 +1,18 @@
 //! A translation layer of functions in C, at work in one run.
 
 use std::cell::RefCell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use pumice_ftl::plugin::PLAN_COMMANDS_MAX;
 use pumice_ftl::{
-    BegunRequest, Conduct, Faults, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, OwnFault, Plan,
+    BegunRequest, Conduct, Faults, ForcedOut, FtlError, GatheredUnits, MapLoads, MemoryUse, OwnCounts, OwnFault, Plan,
     RequestBorders, Retirement, Streams, TranslationLayer,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind, Time};
 
 use super::table::{
-    ALL, AT_ONCE, CCommand, CPageAddress, CPlan, CRequest, FindsPage, HearsRequest, KINDS, LAST, NOT_STORED, OK,
-    PlansAccess, PlansStep, PlansStreamWrite, TakesNote, Tells, TellsCounts,
+    ALL, AT_ONCE, CCommand, CLayer, CPageAddress, CPlan, CRequest, FindsPage, KINDS, LAST, NOT_STORED, OK, PlansAccess,
+    TakesNote, Tells,
 };
 use crate::foreign;
 
@@ -22,22 +22,8 @@ pub struct PlanningFunctions {
     pub write: PlansAccess,
     pub read: PlansAccess,
     pub locate: FindsPage,
-    pub destroy: Option<Tells<()>>,
-    pub trim: Option<TakesNote>,
-    pub step: Option<PlansStep>,
-    pub works_when_idle: Option<Tells<c_int>>,
-    pub note_failing: Option<TakesNote>,
-    pub map_ram_bytes: Option<Tells<u64>>,
-    pub state_bytes: Option<Tells<u64>>,
-    pub failure: Option<Tells<*const c_char>>,
-    pub look_up: Option<PlansAccess>,
-    pub write_to_stream: Option<PlansStreamWrite>,
-    pub holds: Option<TakesNote>,
-    pub force_out: Option<PlansStep>,
-    pub begin_request: Option<HearsRequest>,
-    pub counts: Option<TellsCounts>,
-    /// Number of the layer's own counts.
-    pub counters: usize,
+    /// Those that a layer may do without.
+    pub table: CLayer,
 }
 
 impl PlanningFunctions {
@@ -45,7 +31,7 @@ impl PlanningFunctions {
     pub fn why(&self, state: *mut c_void, call: &str) -> String {
         // SAFETY: the state is that of the call, or null where there is none, as the header says; so is it that the text
         // ends with a zero byte.
-        let said = self.failure.and_then(|failure| unsafe { foreign::failure(failure(state)) });
+        let said = self.table.failure.and_then(|failure| unsafe { foreign::failure(failure(state)) });
         said.map_or_else(|| format!("{call} failed"), |said| format!("{call} failed: {said}"))
     }
 }
@@ -159,7 +145,7 @@ impl LayerOfC {
             command.op == op && command.lpn == lpn && command.cause == Cause::Host && command.version == version
         };
         // It stands last unless the layer reclaims behind it.
-        if planned.iter().rev().any(is_it) || self.functions.holds.is_some() && self.gathers(lpn) {
+        if planned.iter().rev().any(is_it) || self.functions.table.holds.is_some() && self.gathers(lpn) {
             return Ok(());
         }
         let (what, of) = if op == FlashOp::Program { ("program", "write") } else { ("read", "read") };
@@ -250,17 +236,17 @@ impl TranslationLayer for LayerOfC {
     }
 
     fn trim(&mut self, lpn: Lpn) {
-        self.note(self.functions.trim, "trim", lpn.0);
+        self.note(self.functions.table.trim, "trim", lpn.0);
     }
 
     fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(step) = self.functions.step else { return Ok(()) };
+        let Some(step) = self.functions.table.step else { return Ok(()) };
         // SAFETY: as in `write`.
         self.plan_by("step", plan, |state, c_plan| unsafe { step(state, die.0, c_plan) })
     }
 
     fn conduct(&self) -> Conduct {
-        let works_when_idle = match (self.functions.step, self.functions.works_when_idle) {
+        let works_when_idle = match (self.functions.table.step, self.functions.table.works_when_idle) {
             // SAFETY: the state is one that the plug-in made and that has not been ended.
             (Some(_), Some(works)) => unsafe { works(self.state) != 0 },
             (Some(_), None) => true,
@@ -270,37 +256,37 @@ impl TranslationLayer for LayerOfC {
     }
 
     fn memory(&self) -> Option<&dyn MemoryUse> {
-        self.functions.map_ram_bytes.or(self.functions.state_bytes)?;
+        self.functions.table.map_ram_bytes.or(self.functions.table.state_bytes)?;
         Some(self)
     }
 
     fn retirement(&mut self) -> Option<&mut dyn Retirement> {
-        self.functions.note_failing?;
+        self.functions.table.note_failing?;
         Some(self)
     }
 
     fn streams(&mut self) -> Option<&mut dyn Streams> {
-        self.functions.write_to_stream?;
+        self.functions.table.write_to_stream?;
         Some(self)
     }
 
     fn open_pages(&mut self) -> Option<&mut dyn GatheredUnits> {
-        self.functions.holds?;
+        self.functions.table.holds?;
         Some(self)
     }
 
     fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
-        self.functions.look_up?;
+        self.functions.table.look_up?;
         Some(self)
     }
 
     fn requests(&mut self) -> Option<&mut dyn RequestBorders> {
-        self.functions.begin_request?;
+        self.functions.table.begin_request?;
         Some(self)
     }
 
     fn own_counts(&self) -> Option<&dyn OwnCounts> {
-        self.functions.counts?;
+        self.functions.table.counts?;
         Some(self)
     }
 
@@ -311,7 +297,7 @@ impl TranslationLayer for LayerOfC {
 
 impl Streams for LayerOfC {
     fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(write) = self.functions.write_to_stream else { return self.write(lpn, version, plan) };
+        let Some(write) = self.functions.table.write_to_stream else { return self.write(lpn, version, plan) };
         let before = plan.commands.len();
         // SAFETY: as in `write`.
         self.plan_by("write_to_stream", plan, |state, c_plan| unsafe {
@@ -323,7 +309,7 @@ impl Streams for LayerOfC {
 
 impl MapLoads for LayerOfC {
     fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(look_up) = self.functions.look_up else { return Ok(()) };
+        let Some(look_up) = self.functions.table.look_up else { return Ok(()) };
         // SAFETY: as in `write`.
         self.plan_by("look_up", plan, |state, c_plan| unsafe { look_up(state, lpn.0, kind_of(kind), c_plan) })
     }
@@ -332,23 +318,25 @@ impl MapLoads for LayerOfC {
 impl GatheredUnits for LayerOfC {
     fn gathers(&mut self, lpn: Lpn) -> bool {
         // SAFETY: the state is one that the plug-in made and that has not been ended.
-        self.functions.holds.is_some_and(|holds| unsafe { holds(self.state, lpn.0) != 0 })
+        self.functions.table.holds.is_some_and(|holds| unsafe { holds(self.state, lpn.0) != 0 })
     }
 
-    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(force_out) = self.functions.force_out else { return Ok(()) };
+    fn force_out(&mut self, forced: ForcedOut, plan: &mut Plan) -> Result<(), FtlError> {
+        let lpn = match forced {
+            ForcedOut::Unit(lpn) => lpn.0,
+            ForcedOut::All => ALL,
+            // What gathers has no page yet.
+            ForcedOut::Page(_) => return Ok(()),
+        };
+        let Some(force_out) = self.functions.table.force_out else { return Ok(()) };
         // SAFETY: as in `write`.
-        self.plan_by("force_out", plan, |state, c_plan| unsafe { force_out(state, lpn.0, c_plan) })
-    }
-
-    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        self.force_out_unit(Lpn(ALL), plan)
+        self.plan_by("force_out", plan, |state, c_plan| unsafe { force_out(state, lpn, c_plan) })
     }
 }
 
 impl RequestBorders for LayerOfC {
     fn begin(&mut self, request: &BegunRequest) {
-        let Some(begin) = self.functions.begin_request else { return };
+        let Some(begin) = self.functions.table.begin_request else { return };
         let BegunRequest { kind, first, pages, stream, now } = *request;
         let c_request = CRequest { now_ns: now.0, lpn: first.0, pages, kind: kind_of(kind), stream: stream.into() };
         // SAFETY: the state is the plug-in's own, and the request lives during the call.
@@ -360,8 +348,8 @@ impl RequestBorders for LayerOfC {
 
 impl OwnCounts for LayerOfC {
     fn counts(&self) -> Vec<u64> {
-        let mut counts = vec![0; self.functions.counters];
-        if let Some(tell) = self.functions.counts {
+        let mut counts = vec![0; self.functions.table.counters as usize];
+        if let Some(tell) = self.functions.table.counts {
             // SAFETY: the state is the plug-in's own, and there is a place for each of its counts.
             if unsafe { tell(self.state, counts.as_mut_ptr()) } != OK {
                 self.keep(self.failed("counts"));
@@ -378,17 +366,17 @@ fn kind_of(kind: RequestKind) -> u32 {
 
 impl MemoryUse for LayerOfC {
     fn map_ram_bytes(&self) -> u64 {
-        self.tell(self.functions.map_ram_bytes)
+        self.tell(self.functions.table.map_ram_bytes)
     }
 
     fn state_bytes(&self) -> u64 {
-        self.tell(self.functions.state_bytes)
+        self.tell(self.functions.table.state_bytes)
     }
 }
 
 impl Retirement for LayerOfC {
     fn note_failing(&mut self, block: BlockId) {
-        self.note(self.functions.note_failing, "note_failing", block.0);
+        self.note(self.functions.table.note_failing, "note_failing", block.0);
     }
 }
 
@@ -400,7 +388,7 @@ impl Faults for LayerOfC {
 
 impl Drop for LayerOfC {
     fn drop(&mut self) {
-        if let Some(destroy) = self.functions.destroy {
+        if let Some(destroy) = self.functions.table.destroy {
             // SAFETY: the state is one that the plug-in made; it is ended once.
             unsafe { destroy(self.state) };
         }

@@ -10,7 +10,7 @@ mod object;
 mod spare_areas;
 mod table;
 
-pub use export::{ExportedLayer, exported};
+pub use export::exported;
 #[cfg(feature = "host")]
 pub use object::{from_table, load};
 pub use table::{

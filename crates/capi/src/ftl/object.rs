@@ -14,7 +14,7 @@ use pumice_types::{ProgramOrder, SpecError, refuse};
 
 use super::layer::{LayerOfC, PlanningFunctions, plan_in, room, take_all};
 use super::spare_areas::{CHIPS, while_read};
-use super::table::{CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, Recovers, TABLE_BYTES, TellsOwnPages};
+use super::table::{CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, TABLE_BYTES};
 use crate::declared_keys::{KeyOwner, c_value, keys_of};
 use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
@@ -38,10 +38,7 @@ struct PluginObject {
     keys: Vec<Key>,
     capacity: ForDevice<u64>,
     create: ForDevice<*mut c_void>,
-    recover: Option<Recovers>,
-    own_pages: Option<TellsOwnPages>,
     counts: Vec<String>,
-    moves_between_dies: bool,
     functions: PlanningFunctions,
 }
 
@@ -101,29 +98,16 @@ impl PluginObject {
             keys,
             capacity: table.capacity.ok_or_else(|| missing("capacity"))?,
             create: table.create.ok_or_else(|| missing("create"))?,
-            recover: table.recover,
-            own_pages: table.own_pages,
             counts: counts_of(table).map_err(|error| refuse!("{}: {error}", owner.source))?,
-            moves_between_dies: table.moves_between_dies != 0,
             functions: PlanningFunctions {
                 write: table.write.ok_or_else(|| missing("write"))?,
                 read: table.read.ok_or_else(|| missing("read"))?,
                 locate: table.locate.ok_or_else(|| missing("locate"))?,
-                destroy: table.destroy,
-                trim: table.trim,
-                step: table.step,
-                works_when_idle: table.works_when_idle,
-                note_failing: table.note_failing,
-                map_ram_bytes: table.map_ram_bytes,
-                state_bytes: table.state_bytes,
-                failure: table.failure,
-                look_up: table.look_up,
-                write_to_stream: table.write_to_stream,
-                holds: both(table.holds, table.force_out),
-                force_out: table.force_out,
-                begin_request: table.begin_request,
-                counts: table.counts.filter(|_| table.counters > 0),
-                counters: table.counters as usize,
+                table: CLayer {
+                    holds: table.holds.filter(|_| table.force_out.is_some()),
+                    counts: table.counts.filter(|_| table.counters > 0),
+                    ..*table
+                },
             },
         })
     }
@@ -146,11 +130,6 @@ impl PluginObject {
         // SAFETY: device and values live during the call, and there is a value for each key.
         self.with(device, values, |device, values| unsafe { function(device, values) })
     }
-}
-
-/// A function that is of use only with another one.
-fn both<T, U>(one: Option<T>, other: Option<U>) -> Option<T> {
-    one.filter(|_| other.is_some())
 }
 
 /// The most counters of a plug-in.
@@ -217,20 +196,21 @@ impl LayerSource for PluginObject {
     }
 
     fn retires_blocks(&self) -> bool {
-        self.functions.note_failing.is_some()
+        self.functions.table.note_failing.is_some()
     }
 
     fn recovers(&self) -> bool {
-        self.recover.is_some()
+        self.functions.table.recover.is_some()
     }
 
     fn offers(&self) -> Offers {
+        let table = &self.functions.table;
         Offers {
-            looks_up: self.functions.look_up.is_some(),
-            buffers: self.functions.holds.is_some(),
-            places_streams: self.functions.write_to_stream.is_some(),
-            hears_requests: self.functions.begin_request.is_some(),
-            moves_between_dies: self.moves_between_dies,
+            looks_up: table.look_up.is_some(),
+            buffers: table.holds.is_some(),
+            places_streams: table.write_to_stream.is_some(),
+            hears_requests: table.begin_request.is_some(),
+            moves_between_dies: table.moves_between_dies != 0,
         }
     }
 
@@ -241,7 +221,7 @@ impl LayerSource for PluginObject {
     fn own_pages(&self, keys: &Values, user_pages: u32) -> u64 {
         let values: Vec<CValue> = self.keys.iter().map(|key| c_value(key, keys.get(key.path))).collect();
         // SAFETY: there is a value for each key.
-        self.own_pages.map_or(0, |own_pages| unsafe { own_pages(values.as_ptr(), user_pages.into()) })
+        self.functions.table.own_pages.map_or(0, |own_pages| unsafe { own_pages(values.as_ptr(), user_pages.into()) })
     }
 
     fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, SpecError> {
@@ -264,7 +244,7 @@ impl LayerSource for PluginObject {
         chips: &mut dyn SpareAreas,
         plan: &mut Plan,
     ) -> Result<Box<dyn TranslationLayer>, FtlError> {
-        let Some(recover) = self.recover else { return Err(FtlError::of_plugin("has no function recover")) };
+        let recover = self.functions.table.recover.ok_or_else(|| FtlError::of_plugin("has no function recover"))?;
         let mut commands = room();
         let mut c_plan = plan_in(&mut commands);
         let state = self.with(device, keys, |device, values| {

@@ -359,6 +359,11 @@ pub struct CLayer {
     pub reserved_2: u32,
 }
 
+// SAFETY: nobody changes a table; its pointers are to functions and to texts and keys that are never freed.
+unsafe impl Send for CLayer {}
+// SAFETY: as above.
+unsafe impl Sync for CLayer {}
+
 impl CSpareArea {
     /// The spare area that C has.
     pub fn area(&self) -> SpareArea {

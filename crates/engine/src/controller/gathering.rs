@@ -1,6 +1,6 @@
 //! Mapping units that gather in open pages: what is done when one has come, and when pages are forced out.
 
-use pumice_ftl::Plan;
+use pumice_ftl::{ForcedOut, Plan};
 use pumice_nand::NandArray;
 use pumice_types::{FlashCommand, FlashOp, PageAddress, PageUnit};
 
@@ -41,7 +41,7 @@ impl Controller {
     /// Notes that a unit of the host has gone into an open page; a write with force unit access forces the page out.
     pub(super) fn note_gathering(&mut self, access: &PageAccess) -> Result<(), SimError> {
         if let Some(open) = self.ftl.layer_mut().open_pages().filter(|_| access.fua) {
-            open.force_out_unit(access.lpn, &mut self.plan)?;
+            open.force_out(ForcedOut::Unit(access.lpn), &mut self.plan)?;
         }
         self.opened.extend(self.plan.gathers);
         Ok(())
@@ -54,7 +54,7 @@ impl Controller {
     pub fn force_out_page(&mut self, page: PageAddress, moment: &mut Moment) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
-            open.force_out_page(page, &mut self.plan)?;
+            open.force_out(ForcedOut::Page(page), &mut self.plan)?;
         }
         self.submit_plan(&Wait::NOBODY, moment).map(drop)
     }
@@ -63,7 +63,7 @@ impl Controller {
     pub(super) fn force_out_all(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
-            open.force_out_all(&mut self.plan)?;
+            open.force_out(ForcedOut::All, &mut self.plan)?;
         }
         self.submit_plan(&Wait::NOBODY, moment).map(drop)
     }
@@ -79,7 +79,7 @@ impl Controller {
     pub(super) fn force_out_untimed(&mut self, observer: &mut ObserverRef) -> Result<(), SimError> {
         self.plan.clear();
         if let Some(open) = self.ftl.layer_mut().open_pages() {
-            open.force_out_all(&mut self.plan)?;
+            open.force_out(ForcedOut::All, &mut self.plan)?;
         }
         self.execute_plan(observer)
     }

@@ -1,18 +1,22 @@
 //! Why a translation layer cannot go on.
 
-use std::fmt;
+use thiserror::Error;
 
 use super::zone_error::ZoneError;
 
 /// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FtlError {
     /// A plane has no free block where one is needed.
+    #[error("plane {plane} has no free block left")]
     NoFreeBlock {
         /// The plane.
         plane: u32,
     },
     /// A plane has no free block, because blocks of it failed their erases.
+    #[error(
+        "plane {plane} has no free block left: {retired} of its blocks are retired, because they failed an erase or were worn out"
+    )]
     WornOut {
         /// The plane.
         plane: u32,
@@ -20,8 +24,10 @@ pub enum FtlError {
         retired: u32,
     },
     /// The host of a zoned device has no empty zone where one is needed.
+    #[error("the host has no empty zone left")]
     NoEmptyZone,
     /// A zoned device refused a command of its host.
+    #[error("zone {zone} answers {command} with {error} ({:02X}h)", .error.code())]
     Zone {
         /// The zone.
         zone: u32,
@@ -31,17 +37,22 @@ pub enum FtlError {
         error: ZoneError,
     },
     /// The log of a device that recovers holds no complete map.
+    #[error("the log of the map holds no complete map")]
     NoMap,
     /// A command of the initial fill broke a rule of the chip, as the text says.
+    #[error("{0}")]
     Fill(String),
     /// What is kept step by step differs from a recount, as the text says.
+    #[error("{0}")]
     Recount(String),
     /// The user's own policy or translation layer failed, or did what it may not.
+    #[error("{0}")]
     Own(Box<OwnFault>),
 }
 
 /// Why a policy or translation layer of the user's own ended a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{whose}: {text}")]
 pub struct OwnFault {
     /// Owner of the fault, as errors name it: `plug-in "NAME"`; empty while only the code itself knows of it.
     pub whose: String,
@@ -69,12 +80,6 @@ impl From<FtlError> for OwnFault {
     }
 }
 
-impl fmt::Display for OwnFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.whose, self.text)
-    }
-}
-
 impl FtlError {
     /// The error of a plug-in, in its own words.
     pub fn of_plugin(text: impl Into<String>) -> FtlError {
@@ -87,22 +92,3 @@ impl From<OwnFault> for FtlError {
         FtlError::Own(Box::new(fault))
     }
 }
-
-impl fmt::Display for FtlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
-            FtlError::NoEmptyZone => f.write_str("the host has no empty zone left"),
-            FtlError::Zone { zone, command, error } => write!(f, "zone {zone} answers {command} with {error}"),
-            FtlError::NoMap => f.write_str("the log of the map holds no complete map"),
-            FtlError::WornOut { plane, retired } => write!(
-                f,
-                "plane {plane} has no free block left: {retired} of its blocks are retired, because they failed an erase or were worn out"
-            ),
-            FtlError::Fill(text) | FtlError::Recount(text) => f.write_str(text),
-            FtlError::Own(fault) => fault.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for FtlError {}

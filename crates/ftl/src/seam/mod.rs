@@ -24,7 +24,8 @@ pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};
 pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex, UPointer};
 pub use translation_layer::{
-    BegunRequest, Conduct, DurableTrims, Faults, Figures, FreshRoom, GatheredUnits, Homes, HostZones, LookAhead,
-    MapLoads, MemoryUse, Merging, OwnCounts, RequestBorders, Retirement, Streams, TranslationLayer, ZoneOperations,
+    BegunRequest, Conduct, DurableTrims, Faults, Figures, ForcedOut, FreshRoom, GatheredUnits, Homes, HostZones,
+    LookAhead, MapLoads, MemoryUse, Merging, OwnCounts, RequestBorders, Retirement, Streams, TranslationLayer,
+    ZoneOperations,
 };
 pub use zones::{ResetErases, ZoneCounters, ZoneOperation, ZoneReport};

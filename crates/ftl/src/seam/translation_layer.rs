@@ -268,34 +268,29 @@ pub trait DurableTrims {
     fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError>;
 }
 
+/// What is programmed of pages that gather units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForcedOut {
+    /// The page that gathers the newest data of a logical page, if one does; the access is complete with it. All pages,
+    /// where one cannot be alone.
+    Unit(Lpn),
+    /// This page, if it gathers units of the host. Nothing where what gathers has no page yet.
+    Page(PageAddress),
+    /// All pages that gather units of the host.
+    All,
+}
+
 /// Pages in which mapping units gather in the controller's RAM until they are full, or until they are forced out: the
 /// units that are missing are then padding.
 pub trait GatheredUnits {
     /// Whether the newest data of `lpn` gathers, so that flash does not hold it yet.
     fn gathers(&mut self, lpn: Lpn) -> bool;
 
-    /// Appends the program of the page that gathers the newest data of `lpn`, if one does; the access is complete with
-    /// it. All pages are programmed where one cannot be alone.
+    /// Appends the programs of pages that gather units.
     ///
     /// # Errors
     /// As [`TranslationLayer::write`].
-    fn force_out_unit(&mut self, _lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
-        self.force_out_all(plan)
-    }
-
-    /// Appends the program of this page, if it gathers units of the host. Nothing where what gathers has no page yet.
-    ///
-    /// # Errors
-    /// As [`TranslationLayer::write`].
-    fn force_out_page(&mut self, _page: PageAddress, _plan: &mut Plan) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Appends the programs of all pages that gather units of the host.
-    ///
-    /// # Errors
-    /// As [`TranslationLayer::write`].
-    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError>;
+    fn force_out(&mut self, forced: ForcedOut, plan: &mut Plan) -> Result<(), FtlError>;
 }
 
 /// A map that is partly read from flash, by commands of its own before an access.

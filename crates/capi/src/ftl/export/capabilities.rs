@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use pumice_ftl::BegunRequest;
 use pumice_ftl::plugin::PluginLayer;
+use pumice_ftl::{BegunRequest, ForcedOut};
 use pumice_types::key::Keys;
 use pumice_types::{Lpn, RequestKind, Time};
 
@@ -71,12 +71,9 @@ pub unsafe extern "C" fn force_out<T: PluginLayer>(state: *mut c_void, lpn: u32,
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            let forced = match (layer.open_pages(), lpn) {
-                (Some(buffer), ALL) => buffer.force_out_all(plan),
-                (Some(buffer), lpn) => buffer.force_out_unit(Lpn(lpn), plan),
-                (None, _) => Ok(()),
-            };
-            forced?;
+            if let Some(buffer) = layer.open_pages() {
+                buffer.force_out(if lpn == ALL { ForcedOut::All } else { ForcedOut::Unit(Lpn(lpn)) }, plan)?;
+            }
             give(plan, c_plan, OK)
         })
     }

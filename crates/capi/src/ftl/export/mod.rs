@@ -31,21 +31,12 @@ thread_local! {
     static PANICKED_AT: RefCell<String> = RefCell::default();
 }
 
-/// The table of one layer, made once and kept.
-#[derive(Debug)]
-pub struct ExportedLayer(CLayer);
-
-// SAFETY: nobody changes the table; its pointers are to functions and to texts and keys that are never freed.
-unsafe impl Send for ExportedLayer {}
-// SAFETY: as above.
-unsafe impl Sync for ExportedLayer {}
-
 /// The table of a layer, for [`export_ftl!`](crate::export_ftl).
-pub fn exported<T: PluginLayer>(kept: &'static OnceLock<ExportedLayer>) -> *const CLayer {
-    &raw const kept.get_or_init(table_of::<T>).0
+pub fn exported<T: PluginLayer>(kept: &'static OnceLock<CLayer>) -> *const CLayer {
+    kept.get_or_init(table_of::<T>)
 }
 
-fn table_of<T: PluginLayer>() -> ExportedLayer {
+fn table_of<T: PluginLayer>() -> CLayer {
     // The message of a panic is told by the engine, in one line, and not by this plug-in's standard library as well.
     set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -55,7 +46,7 @@ fn table_of<T: PluginLayer>() -> ExportedLayer {
     let keys: &'static [CKey] = keys.leak();
     let counters = T::COUNTS.iter().map(|(name, text)| CCounter { name: kept_text(name), text: kept_text(text) });
     let counters: &'static [CCounter] = counters.collect::<Vec<_>>().leak();
-    ExportedLayer(CLayer {
+    CLayer {
         version: FTL_VERSION.code(),
         size: size_of::<CLayer>() as u32,
         name: kept_text(T::NAME),
@@ -86,7 +77,7 @@ fn table_of<T: PluginLayer>() -> ExportedLayer {
         counts: (!T::COUNTS.is_empty()).then_some(capabilities::counts::<T> as _),
         moves_between_dies: T::OFFERS.moves_between_dies.into(),
         reserved_2: 0,
-    })
+    }
 }
 
 /// A text that C can read and that is never freed.
@@ -406,7 +397,7 @@ macro_rules! export_ftl {
         /// What the engine looks for in a plug-in (`pumice_ftl.h`).
         #[unsafe(no_mangle)]
         pub extern "C" fn pumice_ftl() -> *const $crate::ftl::CLayer {
-            static TABLE: ::std::sync::OnceLock<$crate::ftl::ExportedLayer> = ::std::sync::OnceLock::new();
+            static TABLE: ::std::sync::OnceLock<$crate::ftl::CLayer> = ::std::sync::OnceLock::new();
             $crate::ftl::exported::<$layer>(&TABLE)
         }
     };

@@ -1,6 +1,7 @@
 //! Zones.
 
 use pumice_ftl::{ZoneError, ZoneReport};
+use pumice_types::Choice;
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number};

@@ -4,7 +4,7 @@ use pumice_types::{Lpn, RequestKind};
 
 use super::Plugged;
 use crate::plan::{FtlError, Plan};
-use crate::seam::{BegunRequest, GatheredUnits, MapLoads, OwnCounts, RequestBorders, Streams};
+use crate::seam::{BegunRequest, ForcedOut, GatheredUnits, MapLoads, OwnCounts, RequestBorders, Streams};
 
 impl Streams for Plugged {
     fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
@@ -31,18 +31,14 @@ impl GatheredUnits for Plugged {
         self.layer.open_pages().is_some_and(|buffer| self.own.during(|| buffer.gathers(lpn)))
     }
 
-    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
+    fn force_out(&mut self, forced: ForcedOut, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(buffer) = self.layer.open_pages() else { return Ok(()) };
-        self.own.during(|| buffer.force_out_unit(lpn, plan)).map_err(|error| self.own.fault(error))?;
-        if self.gathers(lpn) {
+        self.own.during(|| buffer.force_out(forced, plan)).map_err(|error| self.own.fault(error))?;
+        if let ForcedOut::Unit(lpn) = forced
+            && self.gathers(lpn)
+        {
             return Err(self.own.fault(format!("still holds logical page {} in RAM after it was forced out", lpn.0)));
         }
-        self.take(plan)
-    }
-
-    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(buffer) = self.layer.open_pages() else { return Ok(()) };
-        self.own.during(|| buffer.force_out_all(plan)).map_err(|error| self.own.fault(error))?;
         self.take(plan)
     }
 }

@@ -16,9 +16,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::plugin::{Offers, OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName, own_fault};
 use crate::plan::{FillTarget, FtlError, GcCounters, Plan};
 use crate::seam::{
-    Conduct, CopiedLayer, Facts, Faults, Figures, GatheredUnits, Layer, LayerParts, LayerSpec, MapLoads, MemoryUse,
-    OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, Restart, Retirement, Streams, TranslationLayer,
-    whole_share,
+    Conduct, CopiedLayer, Facts, Faults, Figures, ForcedOut, GatheredUnits, Layer, LayerParts, LayerSpec, MapLoads,
+    MemoryUse, OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, Restart, Retirement, Streams,
+    TranslationLayer, whole_share,
 };
 
 /// What a spec says to a plug-in.
@@ -244,7 +244,7 @@ impl Plugged {
             plan.clear();
             self.write(lpn, FILL_VERSION, &mut plan)?;
             if lpn.0 + 1 == pages && self.offers.buffers {
-                self.force_out_all(&mut plan)?;
+                self.force_out(ForcedOut::All, &mut plan)?;
             }
             for command in &plan.commands {
                 let done = target.execute(command);

@@ -20,7 +20,7 @@ use pumice_types::{
 use crate::layers::page::collect::plane::WriteStream;
 use crate::layers::page::{Allocation, PageFtl};
 use crate::plan::{FtlError, Payload, Plan};
-use crate::seam::GatheredUnits;
+use crate::seam::{ForcedOut, GatheredUnits};
 
 /// The pages of a device in which units gather.
 #[derive(Clone, Serialize, Deserialize)]
@@ -415,7 +415,7 @@ impl PageFtl {
 
     /// Programs the open pages of a plane that hold units of the host and that are wanted. Returns the place of the last
     /// program in the plan.
-    fn force_out(
+    fn program_wanted(
         &mut self,
         plane: PlaneId,
         is_wanted: impl Fn(PageAddress) -> bool,
@@ -442,33 +442,27 @@ impl GatheredUnits for PageFtl {
         unit.is_some_and(|unit| unit.source == UnitSource::Host)
     }
 
-    fn force_out_unit(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(place) = self.find(lpn) else { return Ok(()) };
-        let geometry = self.config.geometry;
-        let (page, first) = (geometry.page_of_unit(place), plan.commands.len());
-        let forced = self.force_out(geometry.plane_of(place.block), |first| first == page, plan)?;
-        // It may be on its way already: the page was full, or an erase behind the write has forced it out.
-        let target = self.in_stripe(page);
-        let is_its = |command: &FlashCommand| command.op == FlashOp::Program && command.target == target;
-        if let Some(at) = forced.or_else(|| plan.commands.iter().rposition(is_its)) {
-            plan.complete_at(at);
+    fn force_out(&mut self, forced: ForcedOut, plan: &mut Plan) -> Result<(), FtlError> {
+        let (geometry, first) = (self.config.geometry, plan.commands.len());
+        let wanted = match forced {
+            ForcedOut::Unit(lpn) => self.find(lpn).map(|place| geometry.page_of_unit(place)),
+            ForcedOut::Page(page) => Some(page),
+            ForcedOut::All => {
+                let mut planes = (0..geometry.planes()).map(PlaneId);
+                planes.try_for_each(|plane| self.program_wanted(plane, |_| true, plan).map(drop))?;
+                None
+            }
+        };
+        if let Some(page) = wanted {
+            let programmed = self.program_wanted(geometry.plane_of(page.block), |first| first == page, plan)?;
+            // It may be on its way already: the page was full, or an erase behind the write has forced it out.
+            let target = self.in_stripe(page);
+            let is_its = |command: &FlashCommand| command.op == FlashOp::Program && command.target == target;
+            let at = programmed.or_else(|| plan.commands.iter().rposition(is_its));
+            if let (ForcedOut::Unit(_), Some(at)) = (forced, at) {
+                plan.complete_at(at);
+            }
         }
-        self.translate(plan, first);
-        Ok(())
-    }
-
-    fn force_out_page(&mut self, page: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
-        let first = plan.commands.len();
-        self.force_out(self.config.geometry.plane_of(page.block), |first| first == page, plan)?;
-        self.translate(plan, first);
-        Ok(())
-    }
-
-    fn force_out_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        let first = plan.commands.len();
-        (0..self.config.geometry.planes())
-            .map(PlaneId)
-            .try_for_each(|plane| self.force_out(plane, |_| true, plan).map(drop))?;
         self.translate(plan, first);
         Ok(())
     }

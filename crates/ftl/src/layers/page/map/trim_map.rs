@@ -28,7 +28,7 @@ use crate::layers::page::PageFtl;
 use crate::layers::page::collect::plane::WriteStream;
 use crate::layers::page::recovery::spare_survey::CurrentPages;
 use crate::plan::{FtlError, Payload, Plan};
-use crate::seam::{ChipPort, GatheredUnits};
+use crate::seam::{ChipPort, ForcedOut, GatheredUnits};
 
 /// Bits of a word of the map.
 const WORD_BITS: u32 = u64::BITS;
@@ -205,9 +205,9 @@ impl PageFtl {
     /// Writes trim pages, and gives up what has waited for that.
     fn write_trims(&mut self, due: &BTreeSet<u32>, plan: &mut Plan) -> Result<(), FtlError> {
         if !due.is_empty() {
-            self.force_out_all(plan)?;
+            self.force_out(ForcedOut::All, plan)?;
             due.iter().try_for_each(|&nth| self.write_trim_page(nth, plan))?;
-            self.force_out_all(plan)?;
+            self.force_out(ForcedOut::All, plan)?;
         }
         let waited = self.trims.as_mut().map(|trims| std::mem::take(&mut trims.waiting)).unwrap_or_default();
         self.give_up(&waited);
