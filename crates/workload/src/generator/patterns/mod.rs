@@ -11,7 +11,7 @@ mod streams;
 mod uniform;
 mod zipf;
 
-use pumice_types::Choice;
+use pumice_types::choice;
 
 use crate::error::TraceError;
 use crate::fact::Fact;
@@ -43,19 +43,11 @@ macro_rules! patterns {
             }
         })+
 
-        /// An access pattern by name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum PatternKind {
-            $(#[doc = concat!("The pattern that `generator/patterns/", stringify!($file), ".rs` describes.")]
-            $pattern),+
-        }
-
-        impl Choice for PatternKind {
-            const ALL: &'static [PatternKind] = &[$(PatternKind::$pattern),+];
-            const NAMES: &'static [&'static str] = &[$(<$file::$access as Pattern>::NAME),+];
-
-            fn name(self) -> &'static str {
-                match self { $(PatternKind::$pattern => <$file::$access as Pattern>::NAME),+ }
+        choice! {
+            /// An access pattern by name.
+            pub enum PatternKind {
+                $(#[doc = concat!("The pattern that `generator/patterns/", stringify!($file), ".rs` describes.")]
+                $pattern = <$file::$access as Pattern>::NAME),+
             }
         }
 

@@ -15,11 +15,9 @@ mod ssdsim;
 mod systor;
 mod tencent;
 
-use std::fmt;
 use std::str::FromStr;
 
-use pumice_types::key::{Field, Value, ValueKind};
-use pumice_types::{Choice, SpecError, refuse};
+use pumice_types::{Choice, choice};
 
 use crate::error::{TraceError, excerpt};
 use crate::trace::columns::request::ColumnRequest;
@@ -29,18 +27,11 @@ use crate::trace::record::ParsedLine;
 /// Makes [`TraceFormat`] and [`LineParser`] of a list of `file::Type`.
 macro_rules! formats {
     ($($file:ident :: $format:ident),+ $(,)?) => {
-        /// A format of trace files.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum TraceFormat {
-            $(#[doc = concat!("The format that `trace/formats/", stringify!($file), ".rs` describes.")] $format),+
-        }
-
-        impl Choice for TraceFormat {
-            const ALL: &'static [TraceFormat] = &[$(TraceFormat::$format),+];
-            const NAMES: &'static [&'static str] = &[$(<$file::$format as LineFormat>::FACTS.name),+];
-
-            fn name(self) -> &'static str {
-                self.facts().name
+        choice! {
+            /// A format of trace files.
+            pub enum TraceFormat {
+                $(#[doc = concat!("The format that `trace/formats/", stringify!($file), ".rs` describes.")]
+                $format = <$file::$format as LineFormat>::FACTS.name),+
             }
         }
 
@@ -150,12 +141,6 @@ impl TraceFormat {
     }
 }
 
-impl fmt::Display for TraceFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for TraceFormat {
     type Err = TraceError;
 
@@ -164,21 +149,6 @@ impl FromStr for TraceFormat {
             let names = TraceFormat::NAMES.join(", ");
             TraceError::option(format!("trace format {} found; allowed are {names}", excerpt(name.as_bytes())))
         })
-    }
-}
-
-/// A format can be the value of a key.
-impl Field for TraceFormat {
-    const SHAPE: ValueKind = ValueKind::Choice(TraceFormat::NAMES);
-
-    fn read(value: Option<&Value>) -> Result<TraceFormat, SpecError> {
-        let name = value.and_then(Value::as_text).unwrap_or_default();
-        TraceFormat::from_name(name)
-            .ok_or_else(|| refuse!("is not allowed; allowed are {}", TraceFormat::NAMES.join(", ")))
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Text(self.name().to_owned()))
     }
 }
 
