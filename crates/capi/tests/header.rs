@@ -102,26 +102,6 @@ fn functions_of_the_source(of: &str) -> Functions {
             types.push(returned.trim().trim_start_matches("->").trim().to_string());
             assert!(found.insert(name.to_string(), types).is_none());
         }
-        found.extend(functions_of_macros(&text));
-    }
-    found
-}
-
-/// The functions of a file that a macro declares: they take a chip, some a number or a file's name, and return a status.
-fn functions_of_macros(text: &str) -> Functions {
-    let mut found = Functions::new();
-    let mut argument = None;
-    for line in text.lines().map(str::trim) {
-        argument = match line {
-            "tell_number! {" => Some("u64"),
-            "keep_in_file! {" => Some("*const c_char"),
-            _ if line.ends_with("! {") => None,
-            _ => argument,
-        };
-        if let Some((name, _)) = line.split_once(" => ").filter(|_| line.starts_with("pumice_chip_")) {
-            let types = ["*mut ChipHandle"].into_iter().chain(argument).chain(["c_int"]);
-            found.insert(name.to_string(), types.map(Into::into).collect());
-        }
     }
     found
 }

@@ -128,3 +128,26 @@ pub unsafe fn call(handle: *mut ChipHandle, work: impl FnOnce(&mut Chip) -> Resu
     }
     status as c_int
 }
+
+/// Declares entry points: each body is what is done with the chip, whose promises are those of the module.
+macro_rules! calls {
+    ($(
+        $(#[$doc:meta])*
+        extern "C" fn $name:ident($chip:ident: *mut ChipHandle $(, $argument:ident: $type:ty)* $(,)?) -> c_int $work:block
+    )+) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See the module.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($chip: *mut ChipHandle $(, $argument: $type)*) -> c_int {
+                let work = |$chip: &mut Chip| -> Result<(), ChipFailure> { $work };
+                // SAFETY: the promises of this function's caller.
+                unsafe { call($chip, work) }
+            }
+        )+
+    };
+}
+
+pub(super) use calls;

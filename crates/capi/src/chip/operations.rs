@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use pumice_chip::{Chip, ChipFailure};
 use pumice_types::{PageAddress, Pb};
 
-use super::handle::{ChipHandle, call};
+use super::handle::{ChipHandle, call, calls};
 use crate::foreign;
 
 /// Memory of the caller and its length.
@@ -34,99 +34,66 @@ unsafe fn read_into(
     how(chip, page, data, oob)
 }
 
-/// Reads a page.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_read(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    data: *mut c_void,
-    data_bytes: usize,
-    oob: *mut c_void,
-    oob_bytes: usize,
-) -> c_int {
-    let rooms = [(data, data_bytes), (oob, oob_bytes)];
-    // SAFETY: the promises of this function's caller.
-    unsafe {
-        call(chip, |chip| {
-            read_into(chip, [block, page], rooms, |chip, page, data, oob| chip.read(page, data, oob).map(drop))
-        })
+calls! {
+    /// Reads a page.
+    extern "C" fn pumice_chip_read(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        data: *mut c_void,
+        data_bytes: usize,
+        oob: *mut c_void,
+        oob_bytes: usize,
+    ) -> c_int {
+        let rooms = [(data, data_bytes), (oob, oob_bytes)];
+        // SAFETY: the promises of this function's caller.
+        unsafe { read_into(chip, [block, page], rooms, |chip, page, data, oob| chip.read(page, data, oob).map(drop)) }
     }
-}
 
-/// Reads a part of a page's data.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_read_at(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    offset: usize,
-    data: *mut c_void,
-    data_bytes: usize,
-) -> c_int {
-    let rooms = [(data, data_bytes), (std::ptr::null_mut(), 0)];
-    // SAFETY: the promises of this function's caller.
-    unsafe {
-        call(chip, |chip| {
-            read_into(chip, [block, page], rooms, |chip, page, data, _| chip.read_at(page, offset, data).map(drop))
-        })
+    /// Reads a part of a page's data.
+    extern "C" fn pumice_chip_read_at(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        offset: usize,
+        data: *mut c_void,
+        data_bytes: usize,
+    ) -> c_int {
+        let rooms = [(data, data_bytes), (std::ptr::null_mut(), 0)];
+        let read = |chip: &mut Chip, page, data: &mut [u8], _: &mut [u8]| chip.read_at(page, offset, data).map(drop);
+        // SAFETY: the promises of this function's caller.
+        unsafe { read_into(chip, [block, page], rooms, read) }
     }
-}
 
-/// Reads a page without any code.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_read_raw(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    data: *mut c_void,
-    data_bytes: usize,
-    oob: *mut c_void,
-    oob_bytes: usize,
-) -> c_int {
-    let rooms = [(data, data_bytes), (oob, oob_bytes)];
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| read_into(chip, [block, page], rooms, Chip::read_raw)) }
-}
+    /// Reads a page without any code.
+    extern "C" fn pumice_chip_read_raw(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        data: *mut c_void,
+        data_bytes: usize,
+        oob: *mut c_void,
+        oob_bytes: usize,
+    ) -> c_int {
+        // SAFETY: the promises of this function's caller.
+        unsafe { read_into(chip, [block, page], [(data, data_bytes), (oob, oob_bytes)], Chip::read_raw) }
+    }
 
-/// Reads a spare area.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_read_oob(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    oob: *mut c_void,
-    oob_bytes: usize,
-) -> c_int {
-    let rooms = [(std::ptr::null_mut(), 0), (oob, oob_bytes)];
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| read_into(chip, [block, page], rooms, |chip, page, _, oob| chip.read_oob(page, oob))) }
-}
+    /// Reads a spare area.
+    extern "C" fn pumice_chip_read_oob(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        oob: *mut c_void,
+        oob_bytes: usize,
+    ) -> c_int {
+        let rooms = [(std::ptr::null_mut(), 0), (oob, oob_bytes)];
+        // SAFETY: the promises of this function's caller.
+        unsafe { read_into(chip, [block, page], rooms, |chip, page, _, oob| chip.read_oob(page, oob)) }
+    }
 
-/// Whether a page looks erased.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_is_blank(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    blank: *mut c_int,
-) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Whether a page looks erased.
+    extern "C" fn pumice_chip_is_blank(chip: *mut ChipHandle, block: u32, page: u32, blank: *mut c_int) -> c_int {
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller. It is written before the chip is asked, so that a null
         // pointer costs nothing.
@@ -134,112 +101,73 @@ pub unsafe extern "C" fn pumice_chip_is_blank(
         let is_blank = chip.is_blank(page)?;
         // SAFETY: the same.
         unsafe { foreign::put(blank, c_int::from(is_blank), "blank") }.map_err(Into::into)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Programs a page.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_program(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    data: *const c_void,
-    data_bytes: usize,
-    oob: *const c_void,
-    oob_bytes: usize,
-) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Programs a page.
+    extern "C" fn pumice_chip_program(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        data: *const c_void,
+        data_bytes: usize,
+        oob: *const c_void,
+        oob_bytes: usize,
+    ) -> c_int {
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller; both are only read.
         let data = unsafe { foreign::bytes(data, data_bytes, "data") }?;
         // SAFETY: the same.
         let oob = unsafe { foreign::bytes(oob, oob_bytes, "oob") }?;
         chip.program(page, data, oob)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Programs a part of a page's data.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_program_at(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    offset: usize,
-    data: *const c_void,
-    data_bytes: usize,
-) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Programs a part of a page's data.
+    extern "C" fn pumice_chip_program_at(
+        chip: *mut ChipHandle,
+        block: u32,
+        page: u32,
+        offset: usize,
+        data: *const c_void,
+        data_bytes: usize,
+    ) -> c_int {
         let page = chip.page(block, page)?;
         // SAFETY: the promises of this function's caller.
         let data = unsafe { foreign::bytes(data, data_bytes, "data") }?;
         chip.program_at(page, offset, data)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Copies a page.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_copy(
-    chip: *mut ChipHandle,
-    from_block: u32,
-    from_page: u32,
-    to_block: u32,
-    to_page: u32,
-    oob: *const c_void,
-    oob_bytes: usize,
-) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Copies a page.
+    extern "C" fn pumice_chip_copy(
+        chip: *mut ChipHandle,
+        from_block: u32,
+        from_page: u32,
+        to_block: u32,
+        to_page: u32,
+        oob: *const c_void,
+        oob_bytes: usize,
+    ) -> c_int {
         let (from, to) = (chip.page(from_block, from_page)?, chip.page(to_block, to_page)?);
         // SAFETY: the promises of this function's caller.
         let bytes = unsafe { foreign::bytes(oob, oob_bytes, "oob") }?;
         chip.copy(from, to, (!oob.is_null()).then_some(bytes))
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Erases a block.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_erase(chip: *mut ChipHandle, block: u32) -> c_int {
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase(block))) }
-}
+    /// Erases a block.
+    extern "C" fn pumice_chip_erase(chip: *mut ChipHandle, block: u32) -> c_int {
+        let block = chip.block(block)?;
+        chip.erase(block)
+    }
 
-/// Erases a partial block.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_erase_partial(chip: *mut ChipHandle, block: u32, partial_block: u32) -> c_int {
-    // No tree has a partial block 0, so the chip refuses what is too large by the name of the rule.
-    let pb = Pb(u16::try_from(partial_block).unwrap_or(0));
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase_partial(block, pb))) }
-}
+    /// Erases a partial block.
+    extern "C" fn pumice_chip_erase_partial(chip: *mut ChipHandle, block: u32, partial_block: u32) -> c_int {
+        let block = chip.block(block)?;
+        // No tree has a partial block 0, so the chip refuses what is too large by the name of the rule.
+        chip.erase_partial(block, Pb(u16::try_from(partial_block).unwrap_or(0)))
+    }
 
-/// Erases sub-blocks.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_erase_sub_blocks(chip: *mut ChipHandle, block: u32, sub_blocks: u32) -> c_int {
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase_sub_blocks(block, sub_blocks))) }
+    /// Erases sub-blocks.
+    extern "C" fn pumice_chip_erase_sub_blocks(chip: *mut ChipHandle, block: u32, sub_blocks: u32) -> c_int {
+        let block = chip.block(block)?;
+        chip.erase_sub_blocks(block, sub_blocks)
+    }
 }

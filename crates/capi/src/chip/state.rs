@@ -3,12 +3,12 @@
 //! The callers of all functions promise what those of the operations promise; that is what `SAFETY` refers to.
 
 use std::ffi::{c_char, c_int};
-use std::path::Path;
+use std::path::PathBuf;
 
 use pumice_chip::{Chip, ChipCounts, ChipFailure, ChipSnapshot, CutOutcome};
 use pumice_types::{Choice, Time};
 
-use super::handle::{ChipHandle, call};
+use super::handle::{ChipHandle, call, calls};
 use super::open::free;
 use crate::foreign;
 
@@ -125,82 +125,40 @@ pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts:
     unsafe { call(chip.cast_mut(), work) }
 }
 
-/// Whether a block is marked bad.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_is_bad(chip: *mut ChipHandle, block: u32, bad: *mut c_int) -> c_int {
-    let work = |chip: &mut Chip| {
+calls! {
+    /// Whether a block is marked bad.
+    extern "C" fn pumice_chip_is_bad(chip: *mut ChipHandle, block: u32, bad: *mut c_int) -> c_int {
         let is_bad = chip.block(block).map(|block| chip.is_bad(block))?;
         // SAFETY: the promises of this function's caller.
         unsafe { foreign::put(bad, c_int::from(is_bad), "bad") }.map_err(Into::into)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Marks a block bad.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_mark_bad(chip: *mut ChipHandle, block: u32) -> c_int {
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.mark_bad(block))) }
-}
+    /// Marks a block bad.
+    extern "C" fn pumice_chip_mark_bad(chip: *mut ChipHandle, block: u32) -> c_int {
+        let block = chip.block(block)?;
+        chip.mark_bad(block)
+    }
 
-/// Makes a block go bad.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_grow_bad(chip: *mut ChipHandle, block: u32) -> c_int {
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, |chip| chip.block(block).map(|block| chip.grow_bad(block))) }
-}
+    /// Makes a block go bad.
+    extern "C" fn pumice_chip_grow_bad(chip: *mut ChipHandle, block: u32) -> c_int {
+        chip.block(block).map(|block| chip.grow_bad(block))
+    }
 
-/// Erases of a page's part of a block.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_get_erases(
-    chip: *mut ChipHandle,
-    block: u32,
-    page: u32,
-    erases: *mut u64,
-) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Erases of a page's part of a block.
+    extern "C" fn pumice_chip_get_erases(chip: *mut ChipHandle, block: u32, page: u32, erases: *mut u64) -> c_int {
         let found = chip.page(block, page).map(|page| chip.erases(page))?;
         // SAFETY: the promises of this function's caller.
         unsafe { foreign::put(erases, found, "erases") }.map_err(Into::into)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Lets time pass.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_wait(chip: *mut ChipHandle, time_ns: u64) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Lets time pass.
+    extern "C" fn pumice_chip_wait(chip: *mut ChipHandle, time_ns: u64) -> c_int {
         chip.wait(Time(time_ns));
         Ok(())
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Plans a cut of the power.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64, leaves: c_int) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Plans a cut of the power.
+    extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64, leaves: c_int) -> c_int {
         let outcome = usize::try_from(leaves).ok().and_then(|index| CutOutcome::ALL.get(index));
         let highest = CutOutcome::ALL.len() - 1;
         let outcome = outcome.ok_or_else(|| {
@@ -208,135 +166,89 @@ pub unsafe extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64
         })?;
         chip.cut_after(after, *outcome);
         Ok(())
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Declares entry points that tell a chip a number.
-macro_rules! tell_number {
-    ($($(#[$doc:meta])* $name:ident => $method:ident($number:ident);)+) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See the module.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(chip: *mut ChipHandle, $number: u64) -> c_int {
-                let work = |chip: &mut Chip| {
-                    chip.$method($number);
-                    Ok(())
-                };
-                // SAFETY: the promises of this function's caller.
-                unsafe { call(chip, work) }
-            }
-        )+
-    };
-}
-
-tell_number! {
     /// Plans a failure.
-    pumice_chip_fail_after => fail_after(after);
+    extern "C" fn pumice_chip_fail_after(chip: *mut ChipHandle, after: u64) -> c_int {
+        chip.fail_after(after);
+        Ok(())
+    }
+
     /// Plans that what a cut left has its time.
-    pumice_chip_settle_after => settle_after(after);
+    extern "C" fn pumice_chip_settle_after(chip: *mut ChipHandle, after: u64) -> c_int {
+        chip.settle_after(after);
+        Ok(())
+    }
+
     /// Begins random outcomes anew.
-    pumice_chip_draw_from => draw_from(number);
-}
+    extern "C" fn pumice_chip_draw_from(chip: *mut ChipHandle, number: u64) -> c_int {
+        chip.draw_from(number);
+        Ok(())
+    }
 
-/// Declares entry points that take a chip to a file or back.
-macro_rules! keep_in_file {
-    ($($(#[$doc:meta])* $name:ident => $method:ident;)+) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See the module. `path` is null or a text that ends with a 0.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(chip: *mut ChipHandle, path: *const c_char) -> c_int {
-                let work = |chip: &mut Chip| {
-                    // SAFETY: the promise of this function's caller.
-                    let path = unsafe { foreign::text(path, "path") }?;
-                    let path = path.ok_or_else(|| ChipFailure::Usage("path is a null pointer".into()))?;
-                    chip.$method(Path::new(&path))
-                };
-                // SAFETY: the promises of this function's caller.
-                unsafe { call(chip, work) }
-            }
-        )+
-    };
-}
+    /// Writes a chip into a file. `path` is null or a text that ends with a 0.
+    extern "C" fn pumice_chip_save(chip: *mut ChipHandle, path: *const c_char) -> c_int {
+        // SAFETY: the promise of this function's caller.
+        chip.save(&unsafe { file(path) }?)
+    }
 
-keep_in_file! {
-    /// Writes a chip into a file.
-    pumice_chip_save => save;
-    /// Reads a chip from a file.
-    pumice_chip_load => load;
-}
+    /// Reads a chip from a file. `path` is null or a text that ends with a 0.
+    extern "C" fn pumice_chip_load(chip: *mut ChipHandle, path: *const c_char) -> c_int {
+        // SAFETY: the promise of this function's caller.
+        chip.load(&unsafe { file(path) }?)
+    }
 
-/// Declares entry points that only tell a chip something.
-macro_rules! tell {
-    ($($(#[$doc:meta])* $name:ident => $method:ident;)+) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// See the module.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name(chip: *mut ChipHandle) -> c_int {
-                let work = |chip: &mut Chip| {
-                    chip.$method();
-                    Ok(())
-                };
-                // SAFETY: the promises of this function's caller.
-                unsafe { call(chip, work) }
-            }
-        )+
-    };
-}
-
-tell! {
     /// Takes back a planned cut.
-    pumice_chip_cancel_cut => cancel_cut;
-    /// Cuts the power.
-    pumice_chip_power_off => power_off;
-    /// Gives the power back.
-    pumice_chip_power_on => power_on;
-    /// The firmware has recovered.
-    pumice_chip_settle => settle;
-}
+    extern "C" fn pumice_chip_cancel_cut(chip: *mut ChipHandle) -> c_int {
+        chip.cancel_cut();
+        Ok(())
+    }
 
-/// Keeps the state of a chip.
-///
-/// # Safety
-/// See the module.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_snapshot_take(chip: *mut ChipHandle, snapshot: *mut *mut ChipSnapshot) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Cuts the power.
+    extern "C" fn pumice_chip_power_off(chip: *mut ChipHandle) -> c_int {
+        chip.power_off();
+        Ok(())
+    }
+
+    /// Gives the power back.
+    extern "C" fn pumice_chip_power_on(chip: *mut ChipHandle) -> c_int {
+        chip.power_on();
+        Ok(())
+    }
+
+    /// The firmware has recovered.
+    extern "C" fn pumice_chip_settle(chip: *mut ChipHandle) -> c_int {
+        chip.settle();
+        Ok(())
+    }
+
+    /// Keeps the state of a chip.
+    extern "C" fn pumice_chip_snapshot_take(chip: *mut ChipHandle, snapshot: *mut *mut ChipSnapshot) -> c_int {
         // SAFETY: the promises of this function's caller. A refusal comes before anything is allocated.
         unsafe { foreign::put(snapshot, std::ptr::null_mut(), "snapshot") }?;
         let taken = Box::into_raw(Box::new(chip.snapshot()));
         // SAFETY: the same.
         unsafe { foreign::put(snapshot, taken, "snapshot") }.map_err(Into::into)
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
-}
+    }
 
-/// Makes a chip what it was.
-///
-/// # Safety
-/// See the module. `snapshot` is null or was taken and not freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pumice_chip_snapshot_restore(chip: *mut ChipHandle, snapshot: *const ChipSnapshot) -> c_int {
-    let work = |chip: &mut Chip| {
+    /// Makes a chip what it was. `snapshot` is null or was taken and not freed.
+    extern "C" fn pumice_chip_snapshot_restore(chip: *mut ChipHandle, snapshot: *const ChipSnapshot) -> c_int {
         if snapshot.is_null() {
             return Err(ChipFailure::Usage("snapshot is a null pointer".into()));
         }
         // SAFETY: not null, and by the caller's promise a snapshot that was not freed; it is only read.
         chip.restore(unsafe { &*snapshot })
-    };
-    // SAFETY: the promises of this function's caller.
-    unsafe { call(chip, work) }
+    }
+}
+
+/// The file of a path.
+///
+/// # Safety
+/// `path` is null or a text that ends with a 0.
+unsafe fn file(path: *const c_char) -> Result<PathBuf, ChipFailure> {
+    // SAFETY: the promise of this function's caller.
+    let path = unsafe { foreign::text(path, "path") }?;
+    path.map(PathBuf::from).ok_or_else(|| ChipFailure::Usage("path is a null pointer".into()))
 }
 
 /// Frees a snapshot.
