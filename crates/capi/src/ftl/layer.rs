@@ -22,7 +22,7 @@ pub struct PlanningFunctions {
     pub write: PlansAccess,
     pub read: PlansAccess,
     pub locate: FindsPage,
-    /// Those that a layer may do without.
+    /// Functions that a layer may do without.
     pub table: CLayer,
 }
 

@@ -56,7 +56,7 @@ pub struct RequestHeader {
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,
-    /// Its flags on the wire.
+    /// Flags, as they are on the wire.
     pub flags: u16,
 }
 
