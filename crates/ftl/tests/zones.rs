@@ -2,7 +2,7 @@
 //! commands against a second, slower account of the same rules.
 
 use proptest::prelude::*;
-use pumice_ftl::{Written, ZoneError, ZoneLimits, ZoneState, ZoneTable};
+use pumice_ftl::{FtlError, Written, ZoneError, ZoneLimits, ZoneState, ZoneTable};
 use pumice_types::Choice;
 
 use ZoneError::{
@@ -117,7 +117,8 @@ fn t565_a_finish_tells_what_was_not_written_and_a_reset_what_was() {
 
 #[test]
 fn t566_errors_have_the_names_and_codes_of_the_standard() {
-    assert_eq!(ZoneInvalidWrite.to_string(), "Zone Invalid Write (BCh)");
+    let refused = FtlError::Zone { zone: 3, command: "Write", error: ZoneInvalidWrite };
+    assert_eq!(refused.to_string(), "zone 3 answers Write with Zone Invalid Write (BCh)");
     let all = [
         ZoneBoundaryError,
         ZoneIsFull,
