@@ -1,7 +1,7 @@
 //! Failures of a chip: why an operation was refused, failed or lost its power.
 
 use pumice_nand::{ChipError, Rule, Violation};
-use pumice_types::{BlockId, PageAddress};
+use pumice_types::{BlockId, Choice, PageAddress};
 use thiserror::Error;
 
 /// Why an operation did not end well.

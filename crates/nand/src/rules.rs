@@ -1,52 +1,34 @@
 //! The rules of the chip, by name.
 
-use pumice_types::{FlashCommand, FlashOp, Geometry};
+use pumice_types::{FlashCommand, FlashOp, Geometry, choice};
 use thiserror::Error;
 
-/// A rule that a flash command can break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// A page must be erased before it is programmed.
-    EraseBeforeProgram,
-    /// A page or block whose program or erase lost its power must be erased before it is programmed.
-    UnstableProgram,
-    /// Under in-order programming, pages of an erase unit are programmed in ascending order.
-    ProgramOrder,
-    /// The data of an erased page cannot be read or copied.
-    ReadErasedPage,
-    /// A partial erase names a partial block of the tree.
-    PartialBlockIndex,
-    /// A sub-block erase names sub-blocks that the chip has, at least one.
-    SubBlockSet,
-    /// A block marked bad at the factory takes no command.
-    BadBlock,
-    /// Copyback cannot leave its plane.
-    CopybackPlane,
-    /// The address exists.
-    AddressRange,
-    /// A busy die takes no command.
-    DieBusy,
-    /// A multi-plane command reads, or programs, one page number of several planes of one die, or erases
-    /// blocks of several.
-    MultiPlane,
-}
-
-impl Rule {
-    /// The rule's name as reports show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::EraseBeforeProgram => "erase-before-program",
-            Rule::UnstableProgram => "unstable-program",
-            Rule::ProgramOrder => "program-order",
-            Rule::ReadErasedPage => "read-erased-page",
-            Rule::PartialBlockIndex => "partial-block-index",
-            Rule::SubBlockSet => "sub-block-set",
-            Rule::BadBlock => "bad-block",
-            Rule::CopybackPlane => "copyback-plane",
-            Rule::AddressRange => "address-range",
-            Rule::DieBusy => "die-busy",
-            Rule::MultiPlane => "multi-plane",
-        }
+choice! {
+    /// A rule that a flash command can break, by its name in reports.
+    pub enum Rule {
+        /// A page must be erased before it is programmed.
+        EraseBeforeProgram = "erase-before-program",
+        /// A page or block whose program or erase lost its power must be erased before it is programmed.
+        UnstableProgram = "unstable-program",
+        /// Under in-order programming, pages of an erase unit are programmed in ascending order.
+        ProgramOrder = "program-order",
+        /// The data of an erased page cannot be read or copied.
+        ReadErasedPage = "read-erased-page",
+        /// A partial erase names a partial block of the tree.
+        PartialBlockIndex = "partial-block-index",
+        /// A sub-block erase names sub-blocks that the chip has, at least one.
+        SubBlockSet = "sub-block-set",
+        /// A block marked bad at the factory takes no command.
+        BadBlock = "bad-block",
+        /// Copyback cannot leave its plane.
+        CopybackPlane = "copyback-plane",
+        /// The address exists.
+        AddressRange = "address-range",
+        /// A busy die takes no command.
+        DieBusy = "die-busy",
+        /// A multi-plane command reads, or programs, one page number of several planes of one die, or erases
+        /// blocks of several.
+        MultiPlane = "multi-plane",
     }
 }
 
@@ -54,7 +36,7 @@ impl Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "flash rule '{}' refuses {:?} at block {} page {}",
-    .rule.name(), .command.op, .command.target.block.0, .command.target.page
+    .rule, .command.op, .command.target.block.0, .command.target.page
 )]
 pub struct Violation {
     /// Which rule.

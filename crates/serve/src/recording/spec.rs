@@ -67,36 +67,34 @@ fn settle(source: &mut SpecSource, (key, value): (&str, &str)) {
     source.origins.push("serve".into());
 }
 
+/// Refuses keys that a served device cannot heed.
 fn check(config: &Config) -> Result<(), SpecError> {
-    let refuse = |text: String| Err(SpecError(text));
-    if !config.run.timed {
-        return refuse("run.timed = false: a served device has a clock; allowed: true".into());
+    let run = &config.run;
+    let refusals = [
+        (!run.timed).then(|| "run.timed = false: a served device has a clock; allowed: true".into()),
+        run.max_requests
+            .map(|max| format!("run.max_requests = {max}: a served device takes every request; leave it out")),
+        run.until.map(|until| format!("run.until = \"{until}\": a served device takes every request; leave it out")),
+        (run.warmup_requests > 0).then(|| {
+            let found = run.warmup_requests;
+            format!("run.warmup_requests = {found}: a served device measures every request; allowed: 0")
+        }),
+        config.output.files().first().map(|key| {
+            format!("{key}: a served device writes no such file; replay its record with `pumice run --trace`")
+        }),
+        config
+            .power
+            .given()
+            .first()
+            .map(|key| format!("{key}: a served device has no schedule of power cuts; replay its record with one")),
+        config.ftl.has_host_zones().then(|| {
+            "ftl.zns.interface = \"zones\": clients of a served device know no zones; allowed: \"log\"".into()
+        }),
+        (!config.flows.is_empty())
+            .then(|| "workload.flow: the requests of a served device come from its clients; leave it out".into()),
+    ];
+    match refusals.into_iter().flatten().next() {
+        Some(text) => Err(SpecError(text)),
+        None => check_pages(config, "a served device"),
     }
-    if let Some(max) = config.run.max_requests {
-        return refuse(format!("run.max_requests = {max}: a served device takes every request; leave it out"));
-    }
-    if let Some(until) = config.run.until {
-        return refuse(format!("run.until = \"{until}\": a served device takes every request; leave it out"));
-    }
-    if config.run.warmup_requests > 0 {
-        let found = config.run.warmup_requests;
-        return refuse(format!("run.warmup_requests = {found}: a served device measures every request; allowed: 0"));
-    }
-    if let Some(key) = config.output.files().first() {
-        return refuse(format!(
-            "{key}: a served device writes no such file; replay its record with `pumice run --trace`"
-        ));
-    }
-    if let Some(key) = config.power.given().first() {
-        return refuse(format!("{key}: a served device has no schedule of power cuts; replay its record with one"));
-    }
-    if config.ftl.has_host_zones() {
-        return refuse(
-            "ftl.zns.interface = \"zones\": clients of a served device know no zones; allowed: \"log\"".into(),
-        );
-    }
-    if !config.flows.is_empty() {
-        return refuse("workload.flow: the requests of a served device come from its clients; leave it out".into());
-    }
-    check_pages(config, "a served device")
 }

@@ -1,5 +1,7 @@
 //! Line 1 of delimited text: how its fields are parted, and whether they name columns.
 
+use pumice_types::Choice;
+
 use crate::error::excerpt;
 use crate::trace::columns::Role;
 use crate::trace::columns::units::{NameMeaning, TimeUnit, meaning};

@@ -5,6 +5,8 @@ pub(crate) mod layout;
 pub(crate) mod request;
 pub(crate) mod units;
 
+use pumice_types::choice;
+
 use crate::error::{counted, excerpt};
 use crate::trace::record::fields::{Cursor, device_numbers};
 
@@ -31,39 +33,23 @@ pub(in crate::trace) enum ColumnRule {
     Text,
 }
 
-/// What a column tells of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::trace) enum Role {
-    /// When it arrives.
-    Time,
-    /// What it does.
-    Op,
-    /// First byte of the request.
-    Offset,
-    /// Length of the request.
-    Size,
-    /// The volume that it goes to.
-    Volume,
-    /// Whether it is a write with force unit access.
-    Fua,
-    /// The stream that the host names for the data that it writes.
-    Stream,
-}
-
-impl Role {
-    pub const ALL: [Role; 7] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume, Role::Fua, Role::Stream];
-
-    /// The name, as `workload.columns` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Time => "time",
-            Role::Op => "op",
-            Role::Offset => "offset",
-            Role::Size => "size",
-            Role::Volume => "volume",
-            Role::Fua => "fua",
-            Role::Stream => "stream",
-        }
+choice! {
+    /// What a column tells of a request, by its name in `workload.columns`.
+    pub(in crate::trace) enum Role {
+        /// When it arrives.
+        Time = "time",
+        /// What it does.
+        Op = "op",
+        /// First byte of the request.
+        Offset = "offset",
+        /// Length of the request.
+        Size = "size",
+        /// The volume that it goes to.
+        Volume = "volume",
+        /// Whether it is a write with force unit access.
+        Fua = "fua",
+        /// The stream that the host names for the data that it writes.
+        Stream = "stream",
     }
 }
 

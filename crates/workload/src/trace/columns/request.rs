@@ -98,7 +98,7 @@ impl ColumnRequest {
 fn corrected(text: &str) -> Option<String> {
     let item = |part: &str| {
         let (name, column) = part.split_once('=').unwrap_or((part, part));
-        let near = || nearest(name.trim(), Role::ALL.into_iter().map(Role::name)).and_then(|known| meaning(known).role);
+        let near = || nearest(name.trim(), Role::NAMES.iter().copied()).and_then(|known| meaning(known).role);
         let role = meaning(name).role.or_else(near)?;
         Some(format!("{}={column}", role.name()))
     };
@@ -109,7 +109,7 @@ fn corrected(text: &str) -> Option<String> {
 impl<'a> Item<'a> {
     fn parse(part: &'a str) -> Result<Item<'a>, String> {
         let (name, rest) = part.split_once('=').unwrap_or((part, ""));
-        let role = Role::ALL.into_iter().find(|role| role.name() == name.trim());
+        let role = Role::from_name(name.trim());
         let Some(role) = role.filter(|_| !rest.is_empty()) else {
             let found = excerpt(part.as_bytes());
             return Err(format!(

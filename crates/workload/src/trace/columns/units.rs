@@ -75,20 +75,10 @@ pub(in crate::trace) struct Operation {
 }
 
 impl Operation {
-    /// The word of the engine's own text.
+    /// The word of the engine's own text: the first of those that stand for it.
     pub fn own_word(self) -> &'static str {
-        match self.kind {
-            RequestKind::Read => "R",
-            RequestKind::Write if self.fua => "WF",
-            RequestKind::Write => "W",
-            RequestKind::Trim => "D",
-            RequestKind::Flush => "F",
-            RequestKind::Zone(ZoneCommand::Append) => "ZA",
-            RequestKind::Zone(ZoneCommand::Open) => "ZO",
-            RequestKind::Zone(ZoneCommand::Close) => "ZC",
-            RequestKind::Zone(ZoneCommand::Finish) => "ZF",
-            RequestKind::Zone(ZoneCommand::Reset) => "ZR",
-        }
+        let is_it = |of: Operation| of.kind == self.kind && (of.fua == self.fua || of.kind != RequestKind::Write);
+        WORDS.iter().find(|&&(_, operation)| is_it(operation)).map_or("", |(word, _)| word)
     }
 }
 
@@ -97,11 +87,6 @@ const WRITE: Operation = Operation { kind: RequestKind::Write, fua: false };
 const TRIM: Operation = Operation { kind: RequestKind::Trim, fua: false };
 const FLUSH: Operation = Operation { kind: RequestKind::Flush, fua: false };
 const FUA_WRITE: Operation = Operation { kind: RequestKind::Write, fua: true };
-const APPEND: Operation = zone(ZoneCommand::Append);
-const OPEN: Operation = zone(ZoneCommand::Open);
-const CLOSE: Operation = zone(ZoneCommand::Close);
-const FINISH: Operation = zone(ZoneCommand::Finish);
-const RESET: Operation = zone(ZoneCommand::Reset);
 
 const fn zone(command: ZoneCommand) -> Operation {
     Operation { kind: RequestKind::Zone(command), fua: false }
@@ -124,16 +109,16 @@ const WORDS: [(&str, Operation); 25] = [
     ("sync", FLUSH),
     ("WF", FUA_WRITE),
     ("FUA", FUA_WRITE),
-    ("ZA", APPEND),
-    ("append", APPEND),
-    ("ZO", OPEN),
-    ("open", OPEN),
-    ("ZC", CLOSE),
-    ("close", CLOSE),
-    ("ZF", FINISH),
-    ("finish", FINISH),
-    ("ZR", RESET),
-    ("reset", RESET),
+    ("ZA", zone(ZoneCommand::Append)),
+    ("append", zone(ZoneCommand::Append)),
+    ("ZO", zone(ZoneCommand::Open)),
+    ("open", zone(ZoneCommand::Open)),
+    ("ZC", zone(ZoneCommand::Close)),
+    ("close", zone(ZoneCommand::Close)),
+    ("ZF", zone(ZoneCommand::Finish)),
+    ("finish", zone(ZoneCommand::Finish)),
+    ("ZR", zone(ZoneCommand::Reset)),
+    ("reset", zone(ZoneCommand::Reset)),
 ];
 
 /// The words of a column that says whether a request is a write.
