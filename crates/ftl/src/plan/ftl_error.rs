@@ -27,7 +27,7 @@ pub enum FtlError {
     #[error("the host has no empty zone left")]
     NoEmptyZone,
     /// A zoned device refused a command of its host.
-    #[error("zone {zone} answers {command} with {error} ({:02X}h)", .error.code())]
+    #[error("zone {zone} answers {command} with {}", .error.told())]
     Zone {
         /// The zone.
         zone: u32,

@@ -51,4 +51,9 @@ impl ZoneError {
     pub fn code(self) -> u8 {
         0xB8 + self as u8
     }
+
+    /// Name and code, as messages have them.
+    pub fn told(self) -> String {
+        format!("{self} ({:02X}h)", self.code())
+    }
 }

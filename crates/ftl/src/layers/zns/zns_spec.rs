@@ -328,7 +328,7 @@ fn check_limits(keys: &ZnsKeys) -> Result<(), SpecError> {
     if streams > max_active {
         return Err(refuse!(
             "ftl.zns.streams = {streams} exceeds ftl.zns.max_active = {max_active}: the device would answer {}; allowed: at most {max_active}",
-            ZoneError::TooManyActiveZones
+            ZoneError::TooManyActiveZones.told()
         ));
     }
     Ok(())
