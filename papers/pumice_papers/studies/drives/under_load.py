@@ -35,9 +35,9 @@ FITTED_LOADS = 2
 #: Requests a second that the measuring thread adds to what was asked for.
 ADDED = 5_000
 
-#: Share of the asked rate below which a drive does not follow, and share of its largest rate from which its queues are
-#: full, so that nothing but that is compared.
-FOLLOWS, FULL = 0.99, 0.98
+#: Share of its largest rate from which a drive's queues are full, so that nothing but that is compared; share of time
+#: from which simulated dies are.
+FULL = 0.98
 
 #: The drives by sweep, with the name that figures show.
 DRIVES = {
@@ -52,11 +52,6 @@ def settings(experiment: Experiment, drive: str) -> list[Setting]:
     """The drive's runs by the rate asked for, ascending."""
     found = read_settings(experiment.directory / "under_load.csv", ("drive", "asked"))
     return sorted((one for one in found if one.run == drive.removesuffix("-clock")), key=lambda one: one.at)
-
-
-def follows(setting: Setting) -> bool:
-    """Whether the drive did as much as was asked for."""
-    return setting.mean("done") >= FOLLOWS * (setting.at[0] + ADDED)
 
 
 def below_saturation(loads: Sequence[Setting]) -> list[Setting]:
@@ -95,7 +90,8 @@ def held(drawing: Drawing, drive: str) -> list[Held]:
 
 
 def saturation(drawing: Drawing, drive: str) -> Finding:
-    """The last rate asked for at which the simulated dies have time left: a run is too short to fill the buffer."""
+    """The last rate asked for at which the simulated dies have time left, beside that at which the drive's queues are
+    not full."""
     loads = settings(drawing.experiment, drive)
     simulated = set(drawing.runs.values(drive, BETWEEN))
     rates = []
@@ -104,7 +100,7 @@ def saturation(drawing: Drawing, drive: str) -> Finding:
             busy = document_of(drawing, drive, setting)["utilisation"]["die"]
             if statistics.fmean(busy) < FULL:
                 rates.append(setting.at[0])
-    of_drive = max(setting.at[0] for setting in loads if follows(setting))
+    of_drive = below_saturation(loads)[-1].at[0]
     last = max(rates, default=0.0)
     return Finding([last], last == of_drive, f"the drive: {of_drive:,.0f} requests/s asked")
 
