@@ -34,7 +34,10 @@ def faulty_sources() -> dict[str, str]:
 def main() -> int:
     faulty = faulty_sources()
     listed = subprocess.run(["git", "ls-files", "-z", *COPIED], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
+    names = [name for name in listed.stdout.split("\0") if name]
+    for gone in {file for file in COPY.glob("crates/**/*") if file.is_file()} - {COPY / name for name in names}:
+        gone.unlink()
+    for name in names:
         content = faulty[name].encode() if name in faulty else (ROOT / name).read_bytes()
         file = COPY / name
         # Files that are as they were are not compiled again.
