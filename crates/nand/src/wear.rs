@@ -12,14 +12,22 @@ pub struct WearSummary {
 }
 
 impl WearSummary {
-    /// Summary over leaves of equal size, from the erase count of each.
-    pub fn over_leaves(counts: impl Iterator<Item = u64>) -> WearSummary {
+    /// Summary over leaves of equal size, from the erases of each whole block and those of its leaves alone.
+    pub fn over_leaves<'a>(blocks: impl Iterator<Item = (u64, &'a [u32])>) -> WearSummary {
         let (mut leaves, mut sum, mut squares, mut max) = (0u128, 0u128, 0u128, 0u64);
-        for count in counts {
-            leaves += 1;
-            sum += u128::from(count);
-            squares += u128::from(count) * u128::from(count);
+        let mut add = |count: u64, times: usize| {
+            let (count_wide, times) = (u128::from(count), times as u128);
+            leaves += times;
+            sum += count_wide * times;
+            squares += count_wide * count_wide * times;
             max = max.max(count);
+        };
+        for (whole, own) in blocks {
+            // Nearly all blocks of a large device: this is faster than leaf by leaf.
+            match own.iter().fold(0, |any, erases| any | erases) {
+                0 => add(whole, own.len()),
+                _ => own.iter().for_each(|&erases| add(whole + u64::from(erases), 1)),
+            }
         }
         if leaves == 0 {
             return WearSummary::default();
@@ -40,7 +48,8 @@ mod tests {
 
     #[test]
     fn t310_mean_and_population_variance() {
-        let wear = WearSummary::over_leaves([2u64, 4, 4, 4, 5, 5, 7, 9].into_iter());
+        let blocks: [(u64, &[u32]); 3] = [(2, &[0, 2, 2]), (4, &[0]), (5, &[0, 0])];
+        let wear = WearSummary::over_leaves(blocks.into_iter().chain([(1, &[6, 8][..])]));
         assert_eq!(wear, WearSummary { aep: 5.0, vep: 4.0, max_erases_per_page: 9 });
         assert_eq!(WearSummary::over_leaves(std::iter::empty()), WearSummary::default());
     }

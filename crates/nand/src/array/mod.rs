@@ -332,10 +332,7 @@ impl NandArray {
     /// AEP, VEP and the most worn page of this run.
     pub fn wear(&self) -> WearSummary {
         let blocks = self.blocks.iter().zip(self.leaf_erases.chunks(self.leaves_per_block));
-        WearSummary::over_leaves(
-            blocks
-                .flat_map(|(block, leaves)| leaves.iter().map(|&partial| u64::from(block.erases) + u64::from(partial))),
-        )
+        WearSummary::over_leaves(blocks.map(|(block, leaves)| (u64::from(block.erases), leaves)))
     }
 
     /// Adds the erases that another thread has counted, on planes of its own.
