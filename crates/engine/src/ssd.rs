@@ -4,7 +4,7 @@
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_types::{FlashCommand, HostRequest, LastLoop, RecoveryFault, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, LastLoop, RequestKind, Time};
 use pumice_workload::RandomStream;
 
 use crate::build::Built;
@@ -358,10 +358,6 @@ impl<O: ObserverSlot> Ssd<O> {
         while let Some(at) = self.controller.scheduler.next_event() {
             if cuts.and_then(|cuts| self.next_cut(cuts)).is_some_and(|cut| cut <= at) {
                 return Ok(false);
-            }
-            if cuts.is_some() && RecoveryFault::CollectsWhileStarting.is_on() {
-                self.run_until(at)?;
-                continue;
             }
             self.controller.scheduler.run_until(at, &mut self.now, &mut self.observer.observer())?;
             while let Some(done) = self.controller.scheduler.take_done() {

@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pumice_config::Config;
-use pumice_types::{RecoveryFault, RequestKind};
+use pumice_types::RequestKind;
 use serde::{Deserialize, Serialize};
 
 /// What a device promises when.
@@ -174,8 +174,6 @@ impl<B: Backing> Promises<B> {
         open.newest = number;
         if is_trim {
             open.promised.given_up = number;
-        } else if RecoveryFault::AcknowledgedEarly.is_on() {
-            open.promise(number);
         }
     }
 
