@@ -98,6 +98,8 @@ fn joined_channels(config: &Config) -> Option<String> {
         () if host.write_buffer_kib > 0 => told("host.write_buffer_kib"),
         () if config.controller.takes_time() => told("controller.t_request_us and controller.t_command_us"),
         () if run.until.is_some() => told("run.until"),
+        // One random stream goes through the pages of all planes.
+        () if config.initial.is_drawn() => told("initial.aged_by = \"drawn\""),
         () if ftl.shared.recovery != Recovery::Off => told("ftl.recovery"),
         () if ftl.own_policy.is_some() => told("a policy of the user's own"),
         () if chip.erase.scheme.has_loops() => Some(format!("erase.scheme = \"{}\"", chip.erase.scheme)),

@@ -137,6 +137,8 @@ fn t776_what_joins_the_channels_is_refused_by_name_and_auto_takes_one_thread() {
     }
     let page = [short, channels, ("ftl.kind", "page"), ("ftl.over_provisioning", "0.3")];
     refused(&page, "what ftl.kind = \"page\" does here");
+    let drawn = [("initial.age_writes", "0.1"), ("initial.aged_by", "drawn"), ("workload.footprint", "1.0")];
+    refused(&[&page[..], &[("ftl.allocation", "static")], &drawn].concat(), "initial.aged_by = \"drawn\"");
 }
 
 #[test]
