@@ -4,38 +4,62 @@ use std::ops::Range;
 
 use pumice_types::{HostRequest, Lpn, PAGE_PARTS, RequestKind};
 
+/// A divisor, at least 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Divisor {
+    by: u64,
+    /// Its logarithm, if it is a power of two, as nearly always: a shift is faster than a division.
+    shift: Option<u32>,
+}
+
+impl Divisor {
+    /// This number.
+    pub fn new(by: u32) -> Divisor {
+        Divisor { by: u64::from(by), shift: by.is_power_of_two().then(|| by.trailing_zeros()) }
+    }
+
+    /// A number divided by it.
+    #[inline]
+    pub fn quotient(self, of: u64) -> u64 {
+        match self.shift {
+            Some(shift) => of >> shift,
+            None => self.divide(of),
+        }
+    }
+
+    /// What is left of a number that is divided by it.
+    #[inline]
+    pub fn remainder(self, of: u64) -> u64 {
+        of - self.quotient(of) * self.by
+    }
+
+    #[cold]
+    fn divide(self, of: u64) -> u64 {
+        of / self.by
+    }
+}
+
 /// The pages of a device, as requests see them.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
-    page_bytes: u64,
-    /// Logarithm of the page size, if it is a power of two, as nearly always: a shift is faster than a division.
-    shift: Option<u32>,
+    page_bytes: Divisor,
 }
 
 impl Pages {
     /// Pages of so many bytes.
     pub fn new(page_bytes: u32) -> Pages {
-        let shift = page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros());
-        Pages { page_bytes: u64::from(page_bytes), shift }
+        Pages { page_bytes: Divisor::new(page_bytes) }
     }
 
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u64 {
-        self.page_bytes
+        self.page_bytes.by
     }
 
     /// The page that holds a byte.
     #[inline]
     fn page_at(&self, byte: u64) -> u64 {
-        match self.shift {
-            Some(shift) => byte >> shift,
-            None => self.divide(byte),
-        }
-    }
-
-    #[cold]
-    fn divide(&self, byte: u64) -> u64 {
-        byte / self.page_bytes
+        self.page_bytes.quotient(byte)
     }
 
     /// The first logical page of a request.
@@ -49,7 +73,7 @@ impl Pages {
     #[inline]
     pub fn of(&self, request: &HostRequest) -> RequestPages {
         let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
-        let (next, stop) = (self.page_at(start), self.page_at(end + self.page_bytes - 1));
+        let (next, stop) = (self.page_at(start), self.page_at(end + self.page_bytes() - 1));
         RequestPages { pages: *self, kind: request.kind, start, end, next, stop }
     }
 
@@ -58,7 +82,7 @@ impl Pages {
     #[inline]
     fn part_mask(&self, from: u64, to: u64, kind: RequestKind) -> u64 {
         let below = |byte: u64| self.page_at(byte * PAGE_PARTS);
-        let above = |byte: u64| self.page_at(byte * PAGE_PARTS + self.page_bytes - 1);
+        let above = |byte: u64| self.page_at(byte * PAGE_PARTS + self.page_bytes() - 1);
         let (first, last) = match kind {
             RequestKind::Read => (below(from), above(to)),
             RequestKind::Write | RequestKind::Trim | RequestKind::Flush | RequestKind::Zone(_) => {
@@ -91,7 +115,7 @@ impl RequestPages {
     /// The numbers of the pages that are still to come.
     #[inline]
     pub fn range(&self) -> Range<u32> {
-        let page_bytes = self.pages.page_bytes;
+        let page_bytes = self.pages.page_bytes();
         let (mut next, mut stop) = (self.next, self.stop);
         if self.kind == RequestKind::Trim {
             next += u64::from(next < stop && next * page_bytes < self.start);
@@ -109,8 +133,8 @@ impl Iterator for RequestPages {
         while self.next < self.stop {
             let page = self.next;
             self.next += 1;
-            let first = page * self.pages.page_bytes;
-            let end = first + self.pages.page_bytes;
+            let first = page * self.pages.page_bytes();
+            let end = first + self.pages.page_bytes();
             if self.start <= first && end <= self.end {
                 return Some((Lpn(page as u32), u64::MAX));
             }

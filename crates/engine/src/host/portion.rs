@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use pumice_ftl::{Ftl, Homes};
 use pumice_types::{DieId, Geometry, HostRequest, Lpn, PlaneId, Time};
 
-use super::pages::Pages;
+use super::pages::{Divisor, Pages};
 use crate::metrics::LatencyParts;
 
 /// Pieces that are handed over together.
@@ -48,9 +48,9 @@ pub struct UBlockChange {
 /// The part of a device that one thread runs.
 #[derive(Clone)]
 pub struct Portion {
-    /// Logical pages that follow each other in one plane, and the logarithm of their number, if it is a power of two.
-    unit_pages: u32,
-    unit_shift: Option<u32>,
+    /// Logical pages that follow each other in one plane.
+    unit_pages: Divisor,
+    planes: Divisor,
     /// The thread of each plane, in the order in which units are dealt to them.
     threads: Vec<u8>,
     own: u8,
@@ -83,8 +83,8 @@ impl Portion {
             (geometry.channel_of(die).index() % usize::from(threads)) as u8
         };
         Portion {
-            unit_pages: homes.unit_pages,
-            unit_shift: homes.unit_pages.is_power_of_two().then(|| homes.unit_pages.trailing_zeros()),
+            unit_pages: Divisor::new(homes.unit_pages),
+            planes: Divisor::new(homes.order.len() as u32),
             threads: homes.order.iter().map(thread).collect(),
             own,
             access: 0,
@@ -99,25 +99,19 @@ impl Portion {
         }
     }
 
-    /// The unit of a page. A shift is faster than a division.
     #[inline]
-    fn unit_of(&self, lpn: Lpn) -> u32 {
-        match self.unit_shift {
-            Some(shift) => lpn.0 >> shift,
-            None => lpn.0 / self.unit_pages,
-        }
+    fn unit_of(&self, page: u32) -> u64 {
+        self.unit_pages.quotient(u64::from(page))
     }
 
     #[inline]
-    fn thread_of_unit(&self, unit: u32) -> u8 {
-        let planes = self.threads.len() as u32;
-        let turn = if planes.is_power_of_two() { unit & (planes - 1) } else { unit % planes };
-        self.threads[turn as usize]
+    fn thread_of_unit(&self, unit: u64) -> u8 {
+        self.threads[self.planes.remainder(unit) as usize]
     }
 
     #[inline]
     fn thread_of(&self, lpn: Lpn) -> u8 {
-        self.thread_of_unit(self.unit_of(lpn))
+        self.thread_of_unit(self.unit_of(lpn.0))
     }
 
     /// Whether a page is on its channels.
@@ -142,7 +136,7 @@ impl Portion {
         self.next_access += u64::from(touched.end - touched.start);
         let units = match touched.is_empty() {
             true => 0..0,
-            false => self.unit_of(Lpn(touched.start))..self.unit_of(Lpn(touched.end - 1)) + 1,
+            false => self.unit_of(touched.start)..self.unit_of(touched.end - 1) + 1,
         };
         let threads = units.fold(0u64, |threads, unit| threads | 1 << self.thread_of_unit(unit)).max(1);
         self.shared = (threads.count_ones() > 1).then_some((number, threads.count_ones()));

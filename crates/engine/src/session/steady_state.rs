@@ -28,8 +28,10 @@ pub struct SteadyState {
     /// Writes done and to do.
     written: u64,
     writes: u64,
-    /// Blocks of a plane, or of planes that are written as one.
+    /// Blocks of a plane, or of planes that are written as one, and about how many of them will be begun.
     blocks_of_plane: u32,
+    begun_of_plane: f64,
+    pages_per_block: u32,
     planes: Vec<PlaneDraw>,
     /// Each block's part, by its number.
     blocks: Vec<BlockDraw>,
@@ -42,15 +44,13 @@ pub struct SteadyState {
 /// The blocks of a plane.
 struct PlaneDraw {
     counts: ValidCounts,
-    /// Blocks that were begun, and about how many will be.
+    /// Blocks that were begun.
     begun: f64,
-    all: f64,
 }
 
 /// What is still to come to a block.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct BlockDraw {
-    is_begun: bool,
     pages: u32,
     /// How many of these pages are to be written again.
     doomed: u32,
@@ -67,20 +67,19 @@ impl SteadyState {
     ) -> SteadyState {
         let writes = room.pages.max(stored);
         let planes = geometry.planes() / room.joined_planes;
-        let all = writes as f64 / f64::from(room.pages_per_block) / f64::from(planes);
+        let begun_of_plane = writes as f64 / f64::from(room.pages_per_block) / f64::from(planes);
         let valid = stored as f64 / f64::from(planes);
         let spread = if is_dealt { (valid / 2.0).sqrt() } else { 0.0 };
         let mut plane = |_| {
-            let counts = ValidCounts::new(room.pages_per_block, (valid + spread * random.normal()) / all);
-            PlaneDraw { counts, begun: 0.0, all }
+            let counts = ValidCounts::new(room.pages_per_block, (valid + spread * random.normal()) / begun_of_plane);
+            PlaneDraw { counts, begun: 0.0 }
         };
         SteadyState {
             planes: (0..planes).map(&mut plane).collect(),
             blocks_of_plane: geometry.blocks_per_plane * room.joined_planes,
-            blocks: vec![
-                BlockDraw { is_begun: false, pages: room.pages_per_block, doomed: 0 };
-                geometry.blocks() as usize
-            ],
+            begun_of_plane,
+            pages_per_block: room.pages_per_block,
+            blocks: vec![BlockDraw { pages: room.pages_per_block, doomed: 0 }; geometry.blocks() as usize],
             order: Scatter::new(stored, &mut random),
             random,
             stored,
@@ -121,9 +120,8 @@ impl SteadyState {
     fn note_place(&mut self, lpn: Lpn, place: PageAddress) {
         let plane = &mut self.planes[(place.block.0 / self.blocks_of_plane) as usize];
         let block = &mut self.blocks[place.block.index()];
-        if !block.is_begun {
-            let valid = plane.counts.at((plane.begun + 0.5) / plane.all);
-            (block.is_begun, block.doomed) = (true, block.pages - valid);
+        if block.pages == self.pages_per_block {
+            block.doomed = block.pages - plane.counts.at((plane.begun + 0.5) / self.begun_of_plane);
             plane.begun += 1.0;
         }
         let Some(left) = block.pages.checked_sub(1) else { return };

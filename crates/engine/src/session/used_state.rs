@@ -85,13 +85,18 @@ impl<O: ObserverSlot> Session<O> {
     /// So many user capacities of writes. A device is aged by the same writes, whether its spec says so or it is told to
     /// before its first request; each time it is aged again, they are others.
     pub fn ageing_by(&mut self, writes: f64) -> RandomPages {
-        let user_pages = f64::from(self.ssd.ftl().user_pages());
-        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
         let nth = self.course.aged;
         self.course.aged += 1;
         let stream = if nth == 0 { "ageing".to_string() } else { format!("ageing-{nth}") };
         let random = RandomStream::new(self.config.seed, &stream);
-        RandomPages { random, footprint, left: (user_pages * writes) as u64 }
+        let left = (f64::from(self.ssd.ftl().user_pages()) * writes) as u64;
+        RandomPages { random, footprint: self.aged_pages(), left }
+    }
+
+    /// Pages that random writes age, from the first.
+    fn aged_pages(&self) -> u64 {
+        let user_pages = f64::from(self.ssd.ftl().user_pages());
+        ((user_pages * self.config.workload.shared.footprint) as u64).max(1)
     }
 
     /// Refuses wear that the device cannot take.
@@ -247,9 +252,8 @@ impl<O: ObserverSlot> Session<O> {
         let room = room.ok_or_else(|| {
             refuse!("initial.aged_by = \"drawn\" needs collection that takes the block with the fewest valid pages")
         })?;
-        let footprint = ((f64::from(ftl.user_pages()) * self.config.workload.shared.footprint) as u64).max(1);
         let (is_dealt, random) = (ftl.layer().homes().is_none(), RandomStream::new(self.config.seed, "steady-state"));
-        Ok(Box::new(SteadyState::new(footprint, room, &self.geometry, (is_dealt, random))))
+        Ok(Box::new(SteadyState::new(self.aged_pages(), room, &self.geometry, (is_dealt, random))))
     }
 
     /// Writes a page, without a clock and uncounted.

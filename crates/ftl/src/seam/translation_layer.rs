@@ -207,8 +207,7 @@ pub trait Figures {
         0
     }
 
-    /// What an empty device takes before it collects; `None` unless collection takes the block with the fewest valid
-    /// pages, whole.
+    /// What an empty device takes before it collects; `None` of a layer that does not know.
     fn fresh_room(&self) -> Option<FreshRoom> {
         None
     }

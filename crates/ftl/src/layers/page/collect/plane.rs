@@ -1,6 +1,6 @@
 //! One plane's blocks: open ones, victims, and the victim that is being emptied.
 
-use pumice_types::{BlockId, Geometry, SpareMark, UnitSet};
+use pumice_types::{BlockId, Geometry, SpareMark, UnitPages, UnitSet};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::reclaim_units::UnitVictims;
@@ -17,6 +17,14 @@ pub(in crate::layers::page) struct Open {
     /// Pages before this one are written, or belong to other units. A whole word: half of one, read together with
     /// its neighbours right after it was written, would make the processor wait.
     pub(in crate::layers::page) next: u32,
+}
+
+impl Open {
+    /// Pages of it that are still to be written.
+    pub(in crate::layers::page) fn pages_left(&self, pages: &UnitPages) -> usize {
+        let is_own = |&page: &u16| self.units.contains(pages.unit_of(page));
+        (self.next as u16..pages.pages_per_block()).filter(is_own).count()
+    }
 }
 
 /// What an open block takes: pages of one stream lie together. A number and not an enum: it is the place of the

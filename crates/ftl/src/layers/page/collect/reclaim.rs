@@ -33,7 +33,7 @@
 
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
-use super::plane::{Job, Open, WriteStream};
+use super::plane::{Job, WriteStream};
 use super::runs::{MOVES_AHEAD, NextPages};
 use super::units::valid_in;
 use crate::blocks::reclaim_units::UnitChoice;
@@ -389,10 +389,7 @@ impl PageFtl {
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
         let open = streams.iter().filter_map(|stream| state.open[stream.index()]);
-        let rest = |open: Open| {
-            (open.next as u16..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
-        };
-        free * pages.pages_per_unit() + open.map(rest).sum::<usize>()
+        free * pages.pages_per_unit() + open.map(|open| open.pages_left(pages)).sum::<usize>()
     }
 
     /// Valid pages of the units that a job reclaims. For assertions.

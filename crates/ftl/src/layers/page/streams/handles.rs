@@ -115,12 +115,9 @@ impl PageFtl {
     pub(in crate::layers::page) fn open_pages(&self, stream: u8) -> u64 {
         let Some(handles) = self.handles().filter(|handles| stream < handles.count) else { return 0 };
         let open = handles.stream_of_host(stream).index();
-        let left = |plane: &Plane| match plane.open[open] {
-            Some(open) => {
-                let (units, all) = (&self.config.units.pages, u32::from(self.config.data_pages()));
-                (open.next..all).filter(|&page| open.units.contains(units.unit_of(page as u16))).count() as u64
-            }
-            None => u64::from(self.config.data_pages()),
+        let pages = &self.config.units.pages;
+        let left = |plane: &Plane| {
+            plane.open[open].map_or(usize::from(pages.pages_per_block()), |open| open.pages_left(pages)) as u64
         };
         self.planes.iter().map(left).sum()
     }
