@@ -1,11 +1,14 @@
-//! 706 to 709, 789: a device is aged by writes of one page, by what its workload writes, or by drawing where writes lead.
+//! 706 to 709, 788, 789: a device is aged by writes of one page, by what its workload writes, or by drawing where writes lead.
 
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
+use proptest::prelude::*;
 use pumice_engine::observe::{Observer, ObserverRef};
 use pumice_engine::{Session, run};
 use pumice_types::{FlashCommand, FlashOp, Lpn, Time};
 
+use crate::contract::run_any_host;
+use crate::random_devices::{host_settings, page_settings};
 use crate::support::{accepts, document, number, run_seen_by, spec};
 
 /// Requests of 32 pages, to planes that their pages name.
@@ -180,6 +183,22 @@ fn t708_a_drawn_device_is_where_random_writes_lead() {
         );
         assert!(apart < 0.05, "{more:?}: {apart}");
         assert!((drawn.2 / written.2 - 1.0).abs() < 0.015, "{more:?}: {} and {}", written.2, drawn.2);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn t788_no_host_makes_a_drawn_device_lose_anything(settings in page_settings(), host in host_settings()) {
+        let drawn = [
+            ("ftl.gc_policy", "greedy"),
+            ("initial.age_writes", "0.1"),
+            ("initial.aged_by", "drawn"),
+            ("workload.footprint", "1.0"),
+        ];
+        let drawn = drawn.map(|(key, value)| (key.to_string(), value.to_string()));
+        run_any_host(&[settings, drawn.to_vec()].concat(), &host);
     }
 }
 
