@@ -8,12 +8,12 @@ use pumice_types::{HostRequest, Lpn, PAGE_PARTS, RequestKind};
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
     by: u64,
-    /// Its logarithm, if it is a power of two, as nearly always: a shift is faster than a division.
+    /// Logarithm of the divisor, if it is a power of two, as nearly always: a shift is faster than a division.
     shift: Option<u32>,
 }
 
 impl Divisor {
-    /// This number.
+    /// Makes the divisor of a number.
     pub fn new(by: u32) -> Divisor {
         Divisor { by: u64::from(by), shift: by.is_power_of_two().then(|| by.trailing_zeros()) }
     }
