@@ -9,7 +9,7 @@ use pumice_types::{BlockId, Lpn};
 
 use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
 use crate::golden::{assert_golden, fields};
-use crate::random_devices::{handle_settings, host_settings, page_settings};
+use crate::random_devices::{handle_settings, host_settings, map_settings, page_settings};
 use crate::support::{document, number, source, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.
@@ -17,8 +17,8 @@ fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let pages = prop_oneof![Just((8u32, 3u32)), Just((12, 2)), Just((64, 5)), Just((72, 3))];
     let options =
         (prop_oneof![Just("gc"), Just("recency")], prop::bool::ANY, prop_oneof![Just("dynamic"), Just("static")]);
-    let all = (page_settings(), pages, options, handle_settings());
-    all.prop_map(|(mut settings, (pages, splits), (apart, closed, allocation), handles)| {
+    let all = (page_settings(), pages, options, handle_settings(), map_settings());
+    all.prop_map(|(mut settings, (pages, splits), (apart, closed, allocation), handles, map)| {
         let changes = [
             ("ftl.erase_unit", "partial-block".to_string()),
             ("ftl.allocation", allocation.into()),
@@ -32,7 +32,7 @@ fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("workload.requests", "4000".into()),
         ];
         settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
-        settings.extend(handles);
+        settings.extend(handles.into_iter().chain(map));
         settings
     })
 }

@@ -103,11 +103,14 @@ impl RandomCuts {
         sets.extend(DRAWN.iter().map(|(key, values)| (*key, values[draw(values.len())])));
         let has_layers = kind.iter().any(|(key, _)| *key == "geometry.layers");
         sets.extend((draw(2) == 1 && !has_layers).then_some(PAGES_DIFFER).into_iter().flatten().copied());
-        sets.extend(PROGRAMS_SUSPENDED.get(draw(4)).copied().into_iter().flatten().copied());
         sets.extend(is_of("zns", kind).then_some(SPARE_ZONES));
-        let in_units = [&sets[..], MAPPED_IN_UNITS].concat();
-        if draw(4) == 0 && accepts(&in_units).is_ok() {
-            sets = in_units;
+        let suspended = PROGRAMS_SUSPENDED.get(draw(4)).copied();
+        let in_units = (draw(4) == 0).then_some(MAPPED_IN_UNITS);
+        for more in suspended.into_iter().chain(in_units) {
+            let with_more = [&sets[..], more].concat();
+            if accepts(&with_more).is_ok() {
+                sets = with_more;
+            }
         }
         let seed = self.random.below(1 << 32).to_string();
         sets.push(("seed", &seed));

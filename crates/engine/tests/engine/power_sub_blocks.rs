@@ -34,6 +34,17 @@ const HANDLES: &[(&str, &str)] = &[
     ("workload.requests", "480"),
 ];
 
+/// A map in flash of several pages, a cache of few entries, and blocks for both.
+const CACHED: &[(&str, &str)] = &[
+    ("ftl.map_place", "cached"),
+    ("ftl.map_cache_entries", "16"),
+    ("geometry.page_bytes", "512"),
+    ("geometry.blocks_per_plane", "22"),
+    ("ftl.over_provisioning", "0.7"),
+    ("workload.request_bytes", "1024"),
+    ("workload.requests", "480"),
+];
+
 fn in_parts(more: &[&[(&'static str, &'static str)]]) -> Sets<'static> {
     device(&more.concat())
 }
@@ -50,6 +61,8 @@ pub fn devices() -> Vec<Sets<'static>> {
         in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "2"), ("ftl.gc_mode", "paced")]]),
         in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "1"), ("erase.scheme", "aero")]]),
         in_parts(&[SUB_BLOCKS, HANDLES, &[sfws, ("partial_erase.sub_block_disturb", "4")]]),
+        in_parts(&[SUB_BLOCKS, CACHED, &[("partial_erase.sub_block_disturb", "4")]]),
+        in_parts(&[LEAVES, CACHED, &[("partial_erase.disturb_tolerance", "1"), ("ftl.gc_mode", "preemptible")]]),
     ]
 }
 

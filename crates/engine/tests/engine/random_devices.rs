@@ -204,11 +204,25 @@ pub fn handle_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// A map in flash of which a part is cached, or none; behind settings of handles.
+pub fn map_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    prop::option::of(1u32..3000).prop_map(|entries| {
+        let Some(entries) = entries else { return Vec::new() };
+        let of_map = [
+            ("ftl.map_place", "cached".to_string()),
+            ("ftl.map_cache_entries", entries.to_string()),
+            ("geometry.blocks_per_plane", "48".into()),
+        ];
+        of_map.map(|(key, value)| (key.to_string(), value)).to_vec()
+    })
+}
+
 /// Settings of a page-level FTL with blocks whose physical sub-blocks are erased apart.
 pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
-    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")], handle_settings()).prop_map(
-        |(mut settings, (layers, sub_blocks, bits, sequence), allocation, handles)| {
+    let streams = (handle_settings(), map_settings());
+    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")], streams).prop_map(
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation, (handles, map))| {
             let changes = [
                 ("partial_erase.unit", "sub-block".to_string()),
                 ("ftl.erase_unit", "sub-block".into()),
@@ -224,7 +238,7 @@ pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
                 ("erase.ecc_bits_per_kib", "1.5".into()),
             ];
             settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
-            settings.extend(handles);
+            settings.extend(handles.into_iter().chain(map));
             settings
         },
     )

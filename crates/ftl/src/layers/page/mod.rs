@@ -119,7 +119,7 @@ impl PageFtl {
     /// Free erase units of a plane that data may be written to.
     #[inline]
     fn free_units(&self, plane: PlaneId) -> usize {
-        let others = self.translation.as_ref().map_or(0, |translation| translation.free_blocks(plane));
+        let others = self.translation.as_ref().map_or(0, |translation| translation.blocks_in_pool(plane));
         self.free.in_plane(plane) - others
     }
 

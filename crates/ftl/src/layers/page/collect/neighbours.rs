@@ -79,11 +79,24 @@ impl PageFtl {
         let written = UnitSet::first(self.config.units.pages.units()).without(open.units);
         let block = self.config.geometry.index_in_plane(open.block);
         self.planes[plane.index()].victims.remove(block, written);
+        self.note_fill(&open);
+        Some(open)
+    }
+
+    /// Opens a block that was set aside, all of which is free.
+    pub(super) fn open_set_aside(&mut self, block: BlockId) -> Open {
+        let units = UnitSet::first(self.config.units.pages.units());
+        let open = Open { block, sequence: self.pool.next_sequence(), units, next: 0 };
+        self.note_fill(&open);
+        open
+    }
+
+    /// Notes what writing a block does to its sub-blocks.
+    fn note_fill(&mut self, open: &Open) {
         if let Neighbours::SharedLines(_) = self.config.units.neighbours {
             let units = self.disturbs.of(open.block);
             note_fill(&mut self.disturbs.fills[units], open.units);
         }
-        Some(open)
     }
 
     /// Chooses what is reclaimed next and takes it out of the lists, with the units that must go with it.

@@ -41,12 +41,14 @@ impl PageFtl {
         stream: WriteStream,
     ) -> Result<Open, FtlError> {
         let none = self.no_free_block(plane);
-        let may_take = match &mut self.translation {
-            Some(translation) if stream == WriteStream::MAP => translation.note_opened(plane),
-            _ => self.free_units(plane) > 0,
+        let aside = match &mut self.translation {
+            Some(translation) if stream == WriteStream::MAP => translation.open(plane),
+            _ => (self.free_units(plane) > 0).then_some(None),
         };
-        if !may_take {
-            return Err(none);
+        match aside {
+            None => return Err(none),
+            Some(Some(block)) => return Ok(self.open_set_aside(block)),
+            Some(None) => {}
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == WriteStream::MOVED { Wanted::MostWorn } else { Wanted::LeastWorn };
@@ -110,11 +112,24 @@ impl PageFtl {
             }
         }
         match self.config.units.neighbours.are_disturbed() {
+            _ if stream == WriteStream::MAP => {
+                if is_full {
+                    self.close_block_of_map(plane, open.block);
+                }
+            }
             true if is_full => {
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit));
             }
             true => {}
             false => self.close(stream, open.block, unit),
+        }
+    }
+
+    /// Makes a full block of translation pages a candidate for reclaiming.
+    fn close_block_of_map(&mut self, plane: PlaneId, block: BlockId) {
+        let (valid, now) = (self.maps.valid_pages(block) as u16, self.planes[plane.index()].now);
+        if let Some(translation) = &mut self.translation {
+            translation.close(plane, self.config.geometry.index_in_plane(block), valid, now);
         }
     }
 
@@ -125,15 +140,10 @@ impl PageFtl {
         let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
         let index = self.config.geometry.index_in_plane(block);
         let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
-        match &mut self.translation {
-            Some(translation) if stream == WriteStream::MAP => translation.close(plane, index, valid, state.now),
-            _ => {
-                state.victims.close(UnitId { block: index, unit }, valid, state.now);
-                state.victims.note_stream(UnitId { block: index, unit }, number);
-                if let Some(wear) = &mut self.wear {
-                    wear.close(block);
-                }
-            }
+        state.victims.close(UnitId { block: index, unit }, valid, state.now);
+        state.victims.note_stream(UnitId { block: index, unit }, number);
+        if let Some(wear) = &mut self.wear {
+            wear.close(block);
         }
     }
 }

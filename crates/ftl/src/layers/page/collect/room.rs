@@ -3,7 +3,8 @@
 //!
 //! Where blocks are erased whole, the blank blocks are those that collection keeps free: it keeps so many more
 //! ([`PageFtl::floor`]). Where parts are erased apart, free parts lie in blocks with data, and a recovery cannot write
-//! them: nothing proves that they are erased. So there the blank blocks are set aside.
+//! them: nothing proves that they are erased. So there the blank blocks are set aside, with the free ones of translation
+//! pages.
 
 use pumice_types::{PlaneId, UnitSet};
 
@@ -12,21 +13,22 @@ use crate::layers::page::PageFtl;
 use crate::plan::{FtlError, Plan};
 
 impl PageFtl {
-    fn erases_parts(&self) -> bool {
-        self.config.units.pages.units() > 1
-    }
-
     /// Blank blocks of a plane that are kept among its free ones.
     #[inline]
     pub(super) fn blank_in_pool(&self) -> usize {
-        if self.erases_parts() { 0 } else { self.config.blank_blocks as usize }
+        if self.config.erases_parts() { 0 } else { self.config.blank_blocks as usize }
     }
 
-    /// Sets the blank blocks aside, where that is how they are kept.
+    /// Sets the blank blocks and those of translation pages aside, where that is how they are kept.
     pub(in crate::layers::page) fn set_blank_aside(&mut self) {
-        let blocks = self.config.blank_blocks as usize - self.blank_in_pool();
+        if !self.config.erases_parts() {
+            return;
+        }
         for plane in (0..self.config.geometry.planes()).map(PlaneId) {
-            self.free.set_aside(plane, blocks, &mut self.pool);
+            self.free.set_aside(plane, self.config.blank_blocks, &mut self.pool);
+            if let (Some(translation), Some(map)) = (&mut self.translation, self.config.cached_map) {
+                translation.set_aside(plane, self.free.set_aside(plane, map.blocks_per_plane, &mut self.pool));
+            }
         }
     }
 
@@ -42,10 +44,11 @@ impl PageFtl {
 
     /// Whether a plane has the room that it has when the host is served.
     fn has_room(&self, plane: PlaneId) -> bool {
-        if !self.erases_parts() {
+        if !self.config.erases_parts() {
             return self.free_units(plane) >= self.floor();
         }
-        let aside = self.config.blank_blocks as usize;
+        let of_map = self.config.cached_map.map_or(0, |map| map.blocks_per_plane);
+        let aside = (self.config.blank_blocks + of_map) as usize;
         let left = self.free_units(plane).checked_sub(aside * self.config.units.pages.units());
         self.free.whole_blocks(plane, &self.pool) >= aside && left.is_some_and(|left| left >= self.floor())
     }
@@ -54,7 +57,8 @@ impl PageFtl {
     /// be reclaimed. Only of a device that recovers: no closed block has a free part.
     fn begin_cheapest(&mut self, plane: PlaneId) -> bool {
         let units = UnitSet::first(self.config.units.pages.units());
-        let cheapest = if self.erases_parts() { self.cheapest_in_parts(plane) } else { self.cheapest_whole(plane) };
+        let cheapest =
+            if self.config.erases_parts() { self.cheapest_in_parts(plane) } else { self.cheapest_whole(plane) };
         let Some(index) = cheapest else { return false };
         self.planes[plane.index()].victims.remove(index, units);
         let victim = self.config.geometry.block(plane, index);

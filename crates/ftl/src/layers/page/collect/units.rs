@@ -132,10 +132,11 @@ impl FreeUnits {
     }
 
     /// Takes so many such blocks out of the pool, as far as there are any, the last ones first.
-    pub(super) fn set_aside(&mut self, plane: PlaneId, blocks: usize, pool: &mut BlockPool) {
+    pub(super) fn set_aside(&mut self, plane: PlaneId, blocks: u32, pool: &mut BlockPool) -> Vec<BlockId> {
         let free = pool.good_blocks(plane).rev().filter(|&block| self.is_whole(self.of(block)));
-        let aside: Vec<BlockId> = free.take(blocks).collect();
-        aside.into_iter().for_each(|block| self.withdraw(block, pool));
+        let aside: Vec<BlockId> = free.take(blocks as usize).collect();
+        aside.iter().for_each(|&block| self.withdraw(block, pool));
+        aside
     }
 
     /// Takes a free block out of the pool, because it turned out to hold something.

@@ -9,10 +9,14 @@
 //! never makes host data move.
 //!
 //! A translation page takes a whole page of flash, also where mapping units are smaller: it is known by the first of them.
+//! Its block is erased whole, also where parts of blocks of data are: blocks that are free in all their parts are then set
+//! aside for translation pages.
 //!
 //! Entries beyond the budget, which collection leaves behind, are a debt that the next access pays
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
+
+use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
 use serde::{Deserialize, Serialize};
@@ -58,8 +62,10 @@ impl CachedMap {
 #[derive(Clone, Serialize, Deserialize)]
 struct PlaneShare {
     victims: ClosedBlocks,
-    /// Free blocks that belong to translation pages, whichever they are.
+    /// Free blocks that belong to translation pages.
     free: u32,
+    /// Those of them that are set aside; the others are any of the pool.
+    aside: VecDeque<BlockId>,
 }
 
 /// The map in flash, and its part in RAM.
@@ -77,9 +83,11 @@ impl Translation {
     pub(in crate::layers::page) fn new(config: &PageConfig, map: CachedMap) -> Translation {
         let geometry = &config.geometry;
         let pages = config.translation_pages();
+        let in_pool = if config.erases_parts() { 0 } else { map.blocks_per_plane };
         let share = || PlaneShare {
             victims: ClosedBlocks::new(Greedy.into(), geometry.blocks_per_plane, geometry.pages_per_block, 0),
-            free: map.blocks_per_plane,
+            free: in_pool,
+            aside: VecDeque::new(),
         };
         Translation {
             cache: MapCache::new(map.entries, map.entries_per_page, config.user_pages),
@@ -89,10 +97,18 @@ impl Translation {
         }
     }
 
-    /// Free blocks of `plane` that are not for data.
+    /// Free blocks in the pool of `plane` that are not for data.
     #[inline]
-    pub(in crate::layers::page) fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.planes[plane.index()].free as usize
+    pub(in crate::layers::page) fn blocks_in_pool(&self, plane: PlaneId) -> usize {
+        let share = &self.planes[plane.index()];
+        share.free as usize - share.aside.len()
+    }
+
+    /// Sets these blocks of `plane`, which are free, aside for translation pages.
+    pub(in crate::layers::page) fn set_aside(&mut self, plane: PlaneId, blocks: Vec<BlockId>) {
+        let share = &mut self.planes[plane.index()];
+        share.free += blocks.len() as u32;
+        share.aside.extend(blocks);
     }
 
     fn version_of(&self, page: u32) -> u8 {
@@ -116,12 +132,11 @@ impl Translation {
         self.cache.state_bytes() + self.versions.len() as u64
     }
 
-    /// Notes that a block is opened for translation pages; `false` if they have none left.
-    pub(in crate::layers::page) fn note_opened(&mut self, plane: PlaneId) -> bool {
-        let free = &mut self.planes[plane.index()].free;
-        let left = free.checked_sub(1);
-        *free = left.unwrap_or(0);
-        left.is_some()
+    /// Opens a block for translation pages: one that is set aside, or any of the pool. `None` if they have none left.
+    pub(in crate::layers::page) fn open(&mut self, plane: PlaneId) -> Option<Option<BlockId>> {
+        let share = &mut self.planes[plane.index()];
+        share.free = share.free.checked_sub(1)?;
+        Some(share.aside.pop_front())
     }
 
     /// Makes a full block of translation pages a candidate for reclaiming.
@@ -255,10 +270,15 @@ impl PageFtl {
         share.victims.remove(victim);
         let victim = self.config.geometry.block(plane, victim);
         self.empty_translation_block(plane, victim, plan)?;
-        self.erase(victim, UnitSet::one(0), plan);
+        self.erase(victim, UnitSet::first(self.config.units.pages.units()), plan);
         self.counters.map_erases += 1;
         if let Some(translation) = &mut self.translation {
-            translation.planes[plane.index()].free += 1;
+            if self.config.erases_parts() {
+                self.free.withdraw(victim, &mut self.pool);
+                translation.set_aside(plane, vec![victim]);
+            } else {
+                translation.planes[plane.index()].free += 1;
+            }
         }
         Ok(())
     }

@@ -80,8 +80,8 @@ impl PageFtl {
             ftl.restore_room(plane, restart.plan)?;
         }
         ftl.close_pages(restart.plan);
-        ftl.write_map_anew(restart.plan)?;
         ftl.set_blank_aside();
+        ftl.write_map_anew(restart.plan)?;
         Ok((ftl, counts))
     }
 

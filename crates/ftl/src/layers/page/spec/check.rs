@@ -226,7 +226,6 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> 
     }
     let found = quoted(unit);
     let whole_blocks_only = [
-        ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
         ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
         ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
     ];

@@ -127,8 +127,7 @@ pub struct PageConfig {
     pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
-    /// What is erased apart. Static and dynamic wear levelling, a map in flash and [`HotCold::Mixed`] need
-    /// whole blocks.
+    /// What is erased apart. Static and dynamic wear levelling and [`HotCold::Mixed`] need whole blocks.
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
@@ -198,6 +197,11 @@ impl PageConfig {
     pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
         let blocks = good_blocks.saturating_sub(self.reserved_blocks());
         u64::from(blocks) * u64::from(self.data_pages())
+    }
+
+    /// Whether parts of blocks are erased apart.
+    pub(in crate::layers::page) fn erases_parts(&self) -> bool {
+        self.units.pages.units() > 1
     }
 
     /// Pages of a block that take data. Those behind them list what the block holds.

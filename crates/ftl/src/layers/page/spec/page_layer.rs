@@ -70,6 +70,7 @@ impl Layer for PageFtl {
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
         let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
+        ftl.set_blank_aside();
         let initial = parts.spec.initial;
         let filled = ftl.fill(if initial.is_drawn() { 0.0 } else { initial.fill }, |filled| target.program(&filled))?;
         target.note_stored(Lpn(0), filled);
@@ -77,7 +78,6 @@ impl Layer for PageFtl {
             ftl.fill_map_of_units(target)?;
         }
         ftl.begin_log(target);
-        ftl.set_blank_aside();
         Ok(ftl)
     }
 
