@@ -13,10 +13,11 @@ const REQUESTS: usize = 24;
 /// can be prefetched.
 const SOON: usize = 8;
 
-/// The next requests of a source that may end in an error, the one that is submitted now in front.
-pub struct Lookahead<E> {
+/// The next requests of a source that may end in an error, the one that is submitted now in front. `R`: a request, with
+/// what its source says of it.
+pub struct Lookahead<E, R = HostRequest> {
     /// A ring: each is written in its place, and not moved.
-    window: [HostRequest; REQUESTS],
+    window: [R; REQUESTS],
     /// The place of the one in front.
     front: usize,
     /// Requests in the window.
@@ -32,8 +33,15 @@ pub struct Lookahead<E> {
 impl<E> Lookahead<E> {
     /// Nothing taken yet, and no more than `max` ever will be.
     pub fn new(max: Option<u64>) -> Lookahead<E> {
-        let window = [HostRequest::flush(Time::ZERO); REQUESTS];
-        Lookahead { window, front: 0, known: 0, is_front_returned: false, left: max.unwrap_or(u64::MAX), error: None }
+        Lookahead::with(HostRequest::flush(Time::ZERO), max)
+    }
+}
+
+impl<E, R: Copy + AsRef<HostRequest>> Lookahead<E, R> {
+    /// As [`Lookahead::new`]; `none` stands where no request is yet.
+    pub fn with(none: R, max: Option<u64>) -> Lookahead<E, R> {
+        let left = max.unwrap_or(u64::MAX);
+        Lookahead { window: [none; REQUESTS], front: 0, known: 0, is_front_returned: false, left, error: None }
     }
 
     /// The place of the request that comes `nth`.
@@ -51,9 +59,9 @@ impl<E> Lookahead<E> {
     #[inline]
     pub fn next<O: ObserverSlot>(
         &mut self,
-        mut take: impl FnMut(&mut HostRequest) -> Result<bool, E>,
+        mut take: impl FnMut(&mut R) -> Result<bool, E>,
         ssd: &Ssd<O>,
-    ) -> Result<Option<&HostRequest>, E> {
+    ) -> Result<Option<&R>, E> {
         if self.is_front_returned {
             self.front = self.place(1);
             self.known -= 1;
@@ -63,7 +71,7 @@ impl<E> Lookahead<E> {
             let place = self.place(self.known);
             match take(&mut self.window[place]) {
                 Ok(true) => {
-                    ssd.expect(&self.window[place]);
+                    ssd.expect(self.window[place].as_ref());
                     self.known += 1;
                 }
                 Ok(false) => self.left = 0,
@@ -71,7 +79,7 @@ impl<E> Lookahead<E> {
             }
         }
         if SOON < self.known {
-            ssd.expect_soon(&self.window[self.place(SOON)]);
+            ssd.expect_soon(self.window[self.place(SOON)].as_ref());
         }
         self.is_front_returned = self.known > 0;
         match self.is_front_returned {

@@ -7,11 +7,13 @@ use pumice_workload::{TraceError, Workload, WorkloadReader};
 
 use crate::error::SimError;
 use crate::flows::Flows;
+use crate::host::portion::DealtRequest;
 use crate::lookahead::Lookahead;
 use crate::observe::{Observer, ObserverRef};
 use crate::results::{Outcome, integrity_error};
 use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
+use crate::threads::DealtRequests;
 use crate::workload;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
@@ -33,16 +35,18 @@ pub struct Progress {
 }
 
 /// Where the requests of a run come from.
-enum RunRequests {
+enum RunRequests<'p> {
     /// One workload, read a few requests ahead.
     One { workload: WorkloadReader, lookahead: Box<Lookahead<TraceError>> },
+    /// One workload, of which this thread is dealt its own.
+    Dealt { requests: DealtRequests<'p>, lookahead: Box<Lookahead<TraceError, DealtRequest>> },
     /// Several side by side.
     Flows(Flows),
 }
 
-impl RunRequests {
+impl RunRequests<'_> {
     /// The workload or the flows of a spec, on a device of so many pages.
-    fn open(config: &Config, scale: f64, user_pages: u32) -> Result<RunRequests, SimError> {
+    fn open(config: &Config, scale: f64, user_pages: u32) -> Result<RunRequests<'static>, SimError> {
         if !config.flows.is_empty() {
             return Flows::open(config, scale, user_pages).map(RunRequests::Flows);
         }
@@ -51,17 +55,14 @@ impl RunRequests {
             true => WorkloadReader::ahead(workload, config.run.max_requests)?,
             false => WorkloadReader::here(workload),
         };
-        Ok(RunRequests::of_reader(config, workload))
-    }
-
-    fn of_reader(config: &Config, workload: WorkloadReader) -> RunRequests {
-        RunRequests::One { workload, lookahead: Box::new(Lookahead::new(config.run.max_requests)) }
+        Ok(RunRequests::One { workload, lookahead: Box::new(Lookahead::new(config.run.max_requests)) })
     }
 
     /// Share of the work done, if it is known.
     fn progress(&self) -> Option<f64> {
         match self {
             RunRequests::One { workload, .. } => workload.progress(),
+            RunRequests::Dealt { requests, .. } => requests.progress(),
             RunRequests::Flows(flows) => flows.progress(),
         }
     }
@@ -69,9 +70,8 @@ impl RunRequests {
     /// What the result tells of them; nothing if other threads read them too.
     fn origin(self, config: &Config) -> Origin {
         match self {
-            RunRequests::One { workload, .. } => {
-                workload.into_workload().map_or_else(Origin::default, |workload| origin(config, &workload))
-            }
+            RunRequests::One { workload, .. } => origin(config, &workload.into_workload()),
+            RunRequests::Dealt { .. } => Origin::default(),
             RunRequests::Flows(flows) => {
                 Origin { facts: Vec::new(), warnings: flows.warnings(&config.flows), flows: flows.facts() }
             }
@@ -107,7 +107,7 @@ pub(crate) struct Run<'a, 'p> {
     config: &'a Config,
     /// The device with its host.
     pub session: Session<ObserverRef<'a>>,
-    requests: RunRequests,
+    requests: RunRequests<'p>,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
     /// The other threads, if there are any.
     meeting: Option<&'p dyn Meeting>,
@@ -233,20 +233,20 @@ impl<'a, 'p> Run<'a, 'p> {
         Ok(Run { config, session, requests, progress, meeting: None })
     }
 
-    /// The run of one thread of several, before its first request: they share what they read and the place where they
-    /// meet.
+    /// The run of one thread of several, before its first request.
     ///
     /// # Errors
     /// As [`run`].
     pub fn begin_portion(
         (config, scale): (&'a Config, f64),
-        workload: WorkloadReader,
+        requests: DealtRequests<'p>,
         meeting: &'p dyn Meeting,
         progress: &'p mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Run<'a, 'p>, SimError> {
         refuse_failures(config)?;
         let session = Session::new(config, scale, ObserverRef::nobody())?;
-        let requests = RunRequests::of_reader(config, workload);
+        let lookahead = Box::new(Lookahead::with(DealtRequest::NONE, None));
+        let requests = RunRequests::Dealt { requests, lookahead };
         Ok(Run { config, session, requests, progress, meeting: Some(meeting) })
     }
 
@@ -316,6 +316,18 @@ impl<'a, 'p> Run<'a, 'p> {
             RunRequests::One { workload, lookahead } => {
                 lookahead.next(|place| workload.take_next(place), &self.session.ssd)?
             }
+            RunRequests::Dealt { requests, lookahead } => {
+                match lookahead.next(|place| requests.take_next(place), &self.session.ssd)? {
+                    Some(dealt) => {
+                        self.session.note_dealt(dealt);
+                        Some(&dealt.request)
+                    }
+                    None => {
+                        requests.requests_of_all().into_iter().for_each(|all| self.session.note_submitted_by_all(all));
+                        None
+                    }
+                }
+            }
             RunRequests::Flows(flows) => flows.take_in_turn()?,
         };
         if next.is_none() {
@@ -382,16 +394,13 @@ impl<'a, 'p> Run<'a, 'p> {
             if arrival > ARRIVAL_MAX {
                 return Err(SpecError(TOO_LATE.into()).into());
             }
-            // What is another thread's needs nothing here, but that measuring begins at the same instant.
-            let is_own = self.session.takes_in(&request);
-            if is_own || self.session.is_about_to_measure() {
-                while self.session.run_until(arrival + self.session.behind())? {
-                    self.tick()?;
-                }
+            while self.session.run_until(arrival + self.session.behind())? {
+                self.tick()?;
             }
             let arrival = arrival + self.session.behind();
             let measured = self.before(&request, arrival)?;
-            if is_own {
+            // Measuring begins on all threads with the same request, which may be another's.
+            if self.session.ssd.host.portion.as_ref().is_none_or(|portion| portion.takes_in()) {
                 self.session.ssd.arrive(&request, measured, arrival)?;
             }
         }

@@ -77,9 +77,6 @@ impl<O: ObserverSlot> Ssd<O> {
     #[inline]
     pub fn expect(&self, request: &HostRequest) {
         let lpn = self.host.pages.first_of(request);
-        if self.host.portion.as_ref().is_some_and(|portion| !portion.has(lpn)) {
-            return;
-        }
         self.host.oracle.expect(lpn);
         self.controller.expect(lpn);
     }
@@ -87,10 +84,7 @@ impl<O: ObserverSlot> Ssd<O> {
     /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     pub fn expect_soon(&self, request: &HostRequest) {
-        let lpn = self.host.pages.first_of(request);
-        if self.host.portion.as_ref().is_none_or(|portion| portion.has(lpn)) {
-            self.controller.expect_soon(lpn, request);
-        }
+        self.controller.expect_soon(self.host.pages.first_of(request), request);
     }
 
     /// How long each part was busy up to `now`.
@@ -401,8 +395,7 @@ impl<O: ObserverSlot> Ssd<O> {
             return self.run_zoned(request, measured);
         }
         self.run_pages(request)?;
-        let portion = self.host.portion.as_ref();
-        if measured && portion.is_none_or(|portion| portion.counts(request, &self.host.pages)) {
+        if measured && self.host.portion.as_ref().is_none_or(|portion| portion.counts()) {
             self.host.note_untimed(request, &mut self.observer.observer());
         }
         Ok(())

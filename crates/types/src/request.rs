@@ -65,6 +65,12 @@ pub struct HostRequest {
     pub flow: u8,
 }
 
+impl AsRef<HostRequest> for HostRequest {
+    fn as_ref(&self) -> &HostRequest {
+        self
+    }
+}
+
 impl HostRequest {
     /// The write of a whole logical page of so many bytes, into a stream.
     pub fn page_write(lpn: Lpn, bytes: u32, stream: u8) -> HostRequest {
@@ -73,7 +79,7 @@ impl HostRequest {
     }
 
     /// A flush.
-    pub fn flush(arrival: Time) -> HostRequest {
+    pub const fn flush(arrival: Time) -> HostRequest {
         HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false, stream: 0, flow: 0 }
     }
 }

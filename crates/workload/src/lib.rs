@@ -56,7 +56,7 @@ pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
 pub use random::RandomStream;
-pub use reader::{SharedWorkload, WorkloadReader};
+pub use reader::WorkloadReader;
 pub use registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
 pub use shared_keys::SharedWorkloadKeys;
 pub use survey::check::{CheckReport, DecodedLine, check, check_with};

@@ -5,7 +5,7 @@
 mod cores;
 mod link;
 pub mod oracle;
-mod pages;
+pub mod pages;
 pub mod portion;
 pub mod programs;
 pub mod promises;

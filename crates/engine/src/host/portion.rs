@@ -1,21 +1,96 @@
 //! The part of a device that one thread of several runs: the page accesses of its channels.
 //!
-//! Every thread has the whole device and reads all requests, but does only what falls on its own channels. So addresses,
-//! random draws and the order of events on a channel are those of a run on one thread.
+//! Every thread has the whole device, but is dealt only requests with pages on its own channels, and does of them what
+//! falls there. So addresses, random draws and the order of events on a channel are those of a run on one thread.
 
+use std::ops::Range;
 use std::sync::mpsc::Sender;
 
 use pumice_ftl::{Ftl, Homes};
 use pumice_types::{DieId, Geometry, HostRequest, Lpn, PlaneId, Time};
 
-use super::pages::{Divisor, Pages};
+use super::pages::Divisor;
 use crate::metrics::LatencyParts;
 
 /// Pieces that are handed over together.
 const PIECES: usize = 1024;
 
-/// The number of no request.
-const NONE: u64 = u64::MAX;
+/// Which thread has which pages, if the channels are dealt out to the threads in turn.
+#[derive(Clone)]
+pub struct Shares {
+    /// Logical pages that follow each other in one plane.
+    unit_pages: Divisor,
+    planes: Divisor,
+    /// The thread of each plane, in the order in which units are dealt to them.
+    of_planes: Vec<u8>,
+    threads: u8,
+}
+
+impl Shares {
+    /// The shares of so many threads in a device with these homes.
+    pub fn new(homes: &Homes, geometry: &Geometry, threads: u8) -> Shares {
+        let thread = |plane: &PlaneId| {
+            let die = DieId(plane.0 / geometry.planes_per_die);
+            (geometry.channel_of(die).index() % usize::from(threads)) as u8
+        };
+        Shares {
+            unit_pages: Divisor::new(homes.unit_pages),
+            planes: Divisor::new(homes.order.len() as u32),
+            of_planes: homes.order.iter().map(thread).collect(),
+            threads,
+        }
+    }
+
+    /// How many threads there are.
+    pub fn threads(&self) -> u8 {
+        self.threads
+    }
+
+    #[inline]
+    fn unit_of(&self, page: u32) -> u64 {
+        self.unit_pages.quotient(u64::from(page))
+    }
+
+    #[inline]
+    fn of_unit(&self, unit: u64) -> u8 {
+        self.of_planes[self.planes.remainder(unit) as usize]
+    }
+
+    /// The threads with some of these pages, one bit each. What has no pages is the first thread's.
+    #[inline]
+    pub fn threads_of(&self, pages: Range<u32>) -> u64 {
+        if pages.is_empty() {
+            return 1;
+        }
+        let units = self.unit_of(pages.start)..self.unit_of(pages.end - 1) + 1;
+        units.fold(0, |threads, unit| threads | 1 << self.of_unit(unit))
+    }
+}
+
+/// A request, as it is dealt to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DealtRequest {
+    /// The request.
+    pub request: HostRequest,
+    /// Its number in the workload.
+    pub number: u64,
+    /// The number of its first page access among those of all threads.
+    pub access: u64,
+    /// The threads that have pages of it, one bit each.
+    pub threads: u64,
+}
+
+impl DealtRequest {
+    /// What stands where no request is.
+    pub const NONE: DealtRequest =
+        DealtRequest { request: HostRequest::flush(Time::ZERO), number: 0, access: 0, threads: 0 };
+}
+
+impl AsRef<HostRequest> for DealtRequest {
+    fn as_ref(&self) -> &HostRequest {
+        &self.request
+    }
+}
 
 /// What one thread did of a request that several have pages of.
 #[derive(Clone, Copy)]
@@ -40,26 +115,22 @@ pub struct UBlockChange {
     /// Number of the page access among those of all threads.
     pub access: u64,
     /// Most at one time.
-    pub most: u64,
+    pub most: u32,
     /// How many were left.
-    pub used: u64,
+    pub used: u32,
 }
 
 /// The part of a device that one thread runs.
 #[derive(Clone)]
 pub struct Portion {
-    /// Logical pages that follow each other in one plane.
-    unit_pages: Divisor,
-    planes: Divisor,
-    /// The thread of each plane, in the order in which units are dealt to them.
-    threads: Vec<u8>,
+    shares: Shares,
     own: u8,
-    /// Number of the next page access among those of all threads, and of the first one of the next request.
+    /// Number of the next page access among those of all threads.
     access: u64,
-    next_access: u64,
-    /// The request that is being taken in, if other threads have pages of it too: its number, and how many have.
-    shared: Option<(u64, u32)>,
-    /// Number and count of each request in flight, by its id.
+    /// The request that is being taken in: its number, and the threads that have pages of it.
+    number: u64,
+    threads: u64,
+    /// Number of each request in flight, and how many threads have pages of it, by its id.
     in_flight: Vec<(u64, u32)>,
     pieces: Vec<RequestPiece>,
     hand_over: Sender<Vec<RequestPiece>>,
@@ -70,26 +141,15 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// What the thread `own` of so many has of a device with these homes, if the channels are dealt out to the threads in
-    /// turn. `counts_u_blocks`: the layer has U-blocks, and how many are in use at one time is asked for.
-    pub fn new(
-        (homes, geometry): (&Homes, &Geometry),
-        (own, threads): (u8, u8),
-        counts_u_blocks: bool,
-        hand_over: Sender<Vec<RequestPiece>>,
-    ) -> Portion {
-        let thread = |plane: &PlaneId| {
-            let die = DieId(plane.0 / geometry.planes_per_die);
-            (geometry.channel_of(die).index() % usize::from(threads)) as u8
-        };
+    /// What the thread `own` has. `counts_u_blocks`: the layer has U-blocks, and how many are in use at one time is asked
+    /// for.
+    pub fn new(shares: Shares, own: u8, counts_u_blocks: bool, hand_over: Sender<Vec<RequestPiece>>) -> Portion {
         Portion {
-            unit_pages: Divisor::new(homes.unit_pages),
-            planes: Divisor::new(homes.order.len() as u32),
-            threads: homes.order.iter().map(thread).collect(),
+            shares,
             own,
             access: 0,
-            next_access: 0,
-            shared: None,
+            number: 0,
+            threads: 0,
             in_flight: Vec::new(),
             pieces: Vec::new(),
             hand_over,
@@ -99,25 +159,10 @@ impl Portion {
         }
     }
 
-    #[inline]
-    fn unit_of(&self, page: u32) -> u64 {
-        self.unit_pages.quotient(u64::from(page))
-    }
-
-    #[inline]
-    fn thread_of_unit(&self, unit: u64) -> u8 {
-        self.threads[self.planes.remainder(unit) as usize]
-    }
-
-    #[inline]
-    fn thread_of(&self, lpn: Lpn) -> u8 {
-        self.thread_of_unit(self.unit_of(lpn.0))
-    }
-
     /// Whether a page is on its channels.
     #[inline]
     pub fn has(&self, lpn: Lpn) -> bool {
-        self.thread_of(lpn) == self.own
+        self.shares.of_unit(self.shares.unit_of(lpn.0)) == self.own
     }
 
     /// Whether the next page access is on its channels.
@@ -127,25 +172,21 @@ impl Portion {
         self.has(lpn)
     }
 
-    /// The next request of the run, by its number: whether any page of it is on its channels. What has no pages is the
-    /// first thread's.
+    /// The next request of the run.
     #[inline]
-    pub fn takes_in(&mut self, (number, request): (u64, &HostRequest), pages: &Pages) -> bool {
-        self.access = self.next_access;
-        let touched = pages.of(request).range();
-        self.next_access += u64::from(touched.end - touched.start);
-        let units = match touched.is_empty() {
-            true => 0..0,
-            false => self.unit_of(touched.start)..self.unit_of(touched.end - 1) + 1,
-        };
-        let threads = units.fold(0u64, |threads, unit| threads | 1 << self.thread_of_unit(unit)).max(1);
-        self.shared = (threads.count_ones() > 1).then_some((number, threads.count_ones()));
-        threads >> self.own & 1 == 1
+    pub fn note_dealt(&mut self, dealt: &DealtRequest) {
+        (self.access, self.number, self.threads) = (dealt.access, dealt.number, dealt.threads);
     }
 
-    /// Whether it is this thread that counts a request of a run without a clock.
-    pub fn counts(&self, request: &HostRequest, pages: &Pages) -> bool {
-        pages.of(request).map(|(lpn, _)| self.thread_of(lpn)).min().unwrap_or(0) == self.own
+    /// Whether any page of the request is on its channels.
+    #[inline]
+    pub fn takes_in(&self) -> bool {
+        self.threads >> self.own & 1 == 1
+    }
+
+    /// Whether it is this thread that counts the request, of a run without a clock.
+    pub fn counts(&self) -> bool {
+        self.threads.trailing_zeros() == u32::from(self.own)
     }
 
     /// The request that is being taken in has got its id.
@@ -153,9 +194,9 @@ impl Portion {
     pub fn note_accepted(&mut self, id: u32) {
         let id = id as usize;
         if id >= self.in_flight.len() {
-            self.in_flight.resize(id + 1, (NONE, 0));
+            self.in_flight.resize(id + 1, (0, 0));
         }
-        self.in_flight[id] = self.shared.unwrap_or((NONE, 0));
+        self.in_flight[id] = (self.number, self.threads.count_ones());
     }
 
     /// A measured request is done as far as this thread goes. Returns whether others have pages of it, so that it is
@@ -168,7 +209,7 @@ impl Portion {
         parts: impl FnOnce() -> LatencyParts,
     ) -> bool {
         let (number, threads) = self.in_flight[id as usize];
-        if number == NONE {
+        if threads < 2 {
             return false;
         }
         self.pieces.push(RequestPiece { number, threads, request: *request, arrival, done, parts: parts() });
@@ -191,7 +232,7 @@ impl Portion {
         let used = figures.u_blocks_used();
         let most = std::mem::replace(&mut figures.counters_mut().u_blocks_max, used);
         if most != self.u_blocks_used || used != self.u_blocks_used {
-            changes.push(UBlockChange { access: self.access, most, used });
+            changes.push(UBlockChange { access: self.access, most: most as u32, used: used as u32 });
             self.u_blocks_used = used;
         }
     }
@@ -210,19 +251,18 @@ impl Portion {
 
 /// The most U-blocks in use at one time on all threads together.
 pub fn most_u_blocks(portions: &[&Portion]) -> u64 {
-    let of_threads: Vec<(u64, &[UBlockChange])> = portions.iter().map(|portion| portion.u_block_changes()).collect();
-    let mut used: Vec<u64> = of_threads.iter().map(|(before, _)| *before).collect();
-    let mut all: Vec<(usize, UBlockChange)> = Vec::new();
-    for (thread, (_, changes)) in of_threads.iter().enumerate() {
-        all.extend(changes.iter().map(|&change| (thread, change)));
-    }
-    all.sort_by_key(|(_, change)| change.access);
-    let mut total: u64 = used.iter().sum();
+    let mut of_threads: Vec<(u64, &[UBlockChange])> =
+        portions.iter().map(|portion| portion.u_block_changes()).collect();
+    let mut total: u64 = of_threads.iter().map(|(used, _)| used).sum();
     let mut most = total;
-    for (thread, change) in all {
-        most = most.max(total - used[thread] + change.most);
-        total = total - used[thread] + change.used;
-        used[thread] = change.used;
+    let next = |(_, changes): &&mut (u64, &[UBlockChange])| changes.first().map_or(u64::MAX, |next| next.access);
+    while let Some((used, changes)) = of_threads.iter_mut().min_by_key(next)
+        && let Some((change, left)) = changes.split_first()
+    {
+        let others = total - *used;
+        most = most.max(others + u64::from(change.most));
+        (*used, *changes) = (u64::from(change.used), left);
+        total = others + *used;
     }
     most
 }

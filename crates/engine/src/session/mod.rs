@@ -17,6 +17,7 @@ use pumice_workload::Fact;
 use crate::build::build;
 use crate::controller::Controller;
 use crate::error::SimError;
+use crate::host::portion::DealtRequest;
 use crate::observe::{Beginning, ObserverSlot};
 use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, EndOfLife};
@@ -129,18 +130,16 @@ impl<O: ObserverSlot> Session<O> {
         self.course.busy_before = self.ssd.busy_times(now);
     }
 
-    /// The next request of the run: whether this thread has anything to do for it.
+    /// The next request is one that was dealt to this thread, of several.
     #[inline]
-    pub(crate) fn takes_in(&mut self, request: &HostRequest) -> bool {
-        let host = &mut self.ssd.host;
-        let number = self.course.submitted;
-        host.portion.as_mut().is_none_or(|portion| portion.takes_in((number, request), &host.pages))
+    pub(crate) fn note_dealt(&mut self, dealt: &DealtRequest) {
+        self.course.submitted = dealt.number;
+        self.ssd.host.portion.iter_mut().for_each(|portion| portion.note_dealt(dealt));
     }
 
-    /// Whether measuring starts with the next request.
-    #[inline]
-    pub(crate) fn is_about_to_measure(&self) -> bool {
-        self.course.submitted == self.config.run.warmup_requests
+    /// All threads together have submitted so many requests.
+    pub(crate) fn note_submitted_by_all(&mut self, requests: u64) {
+        self.course.submitted = requests;
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.

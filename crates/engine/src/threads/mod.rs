@@ -1,11 +1,12 @@
 //! One device on several threads, exactly: what they find together is what one thread finds, to the last bit.
 //!
-//! Each thread takes all requests, which are drawn once, and runs the page accesses of its channels
-//! ([`crate::host::portion`]). Where a layer binds
-//! pages to planes, and nothing else joins the channels, the channels go their own ways; only requests with pages on
-//! several, and what the document tells of the device as a whole, are put together. Two threads may end pages of one
-//! write at the same nanosecond after different waits; only one thread knows which of them came last, so such a run
-//! begins anew on one, and so does a run that fails, for its error.
+//! Each thread is dealt the requests with pages on its channels, and runs those page accesses
+//! ([`crate::host::portion`]). Where a layer binds pages to planes, and nothing else joins the channels, the channels go
+//! their own ways; only requests with pages on several, and what the document tells of the device as a whole, are put
+//! together. Two threads may end pages of one write at the same nanosecond after different waits; only one thread knows
+//! which of them came last, so such a run begins anew on one, and so does a run that fails, for its error.
+
+mod dealt;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,15 +15,19 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use pumice_config::{Config, HostMode, PartialPage, SpecError};
 use pumice_ftl::{Homes, Recovery};
 use pumice_types::{RequestKind, Time};
-use pumice_workload::{SharedWorkload, Workload, WorkloadReader};
+use pumice_workload::Workload;
 use rustc_hash::FxHashMap;
 
 use crate::build::build;
 use crate::error::SimError;
-use crate::host::portion::{Portion, RequestPiece, most_u_blocks};
+use crate::host::pages::Pages;
+use crate::host::portion::{Portion, RequestPiece, Shares, most_u_blocks};
 use crate::metrics::Metrics;
 use crate::results::Outcome;
 use crate::run::{EndedRun, Meeting, Progress, Run, open_workload, run};
+use dealt::DealtWorkload;
+
+pub(crate) use dealt::DealtRequests;
 
 /// How many threads run a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,15 +135,17 @@ fn together<'a>(
     workload: Workload,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Option<EndedRun<'a>> {
-    let workload = SharedWorkload::new(workload, usize::from(number), config.run.max_requests);
-    let meeting =
-        Threaded { homes, number, ended: Mutex::default(), all: Condvar::new(), gave_up: AtomicBool::new(false) };
+    let shares = Shares::new(homes, &config.device_geometry(scale).ok()?, number);
+    let pages = Pages::new(config.mapped_page_bytes());
+    let run = &config.run;
+    let workload = DealtWorkload::new(workload, (shares.clone(), pages), run.max_requests, run.warmup_requests);
+    let meeting = Threaded { shares, ended: Mutex::default(), all: Condvar::new(), gave_up: AtomicBool::new(false) };
     let meeting = &meeting;
     let (hand_over, pieces) = channel();
     let mut joined = JoinedRequests::new(pieces);
     let (first, others) = std::thread::scope(|scope| {
         let spawn = |own| {
-            let (hand_over, requests) = (hand_over.clone(), workload.reader(usize::from(own)));
+            let (hand_over, requests) = (hand_over.clone(), workload.of_thread(own));
             let found = move || {
                 let ended = meeting.run((config, scale), (own, hand_over), requests, &mut |_| true)?;
                 Some(ended.session.into_found())
@@ -146,14 +153,14 @@ fn together<'a>(
             scope.spawn(found)
         };
         let others: Vec<_> = (1..number).map(spawn).collect();
-        let first = meeting.run((config, scale), (0, hand_over), workload.reader(0), &mut |report| {
+        let first = meeting.run((config, scale), (0, hand_over), workload.of_thread(0), &mut |report| {
             joined.take_in();
             progress(report)
         });
         (first, others.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Option<Vec<_>>>())
     });
     let (mut first, others) = (first?, others?);
-    first.tell_origin(config, &workload.into_workload()?);
+    first.tell_origin(config, &workload.into_workload());
     let hosts = std::iter::once(&first.session.ssd.host).chain(others.iter().map(|other| &other.host));
     let most = most_u_blocks(&hosts.filter_map(|host| host.portion.as_deref()).collect::<Vec<_>>());
     others.iter().for_each(|other| first.session.absorb(other));
@@ -169,9 +176,8 @@ fn together<'a>(
 }
 
 /// Threads that run one device.
-struct Threaded<'h> {
-    homes: &'h Homes,
-    number: u8,
+struct Threaded {
+    shares: Shares,
     /// How many have ended their requests, and when the last of those ended.
     ended: Mutex<(u8, Time)>,
     all: Condvar,
@@ -179,13 +185,13 @@ struct Threaded<'h> {
     gave_up: AtomicBool,
 }
 
-impl Threaded<'_> {
+impl Threaded {
     /// The run of one of them; `None` if it did not end.
     fn run<'a>(
         &self,
         (config, scale): (&'a Config, f64),
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
-        requests: WorkloadReader,
+        requests: DealtRequests<'_>,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Option<EndedRun<'a>> {
         // However this ends, the others wait for it no longer.
@@ -201,15 +207,14 @@ impl Threaded<'_> {
         &self,
         (config, scale): (&'a Config, f64),
         (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
-        requests: WorkloadReader,
+        requests: DealtRequests<'_>,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Option<EndedRun<'a>> {
         let mut goes_on = |report: &Progress| !self.gave_up.load(Ordering::Relaxed) && progress(report);
         let mut run = Run::begin_portion((config, scale), requests, self, &mut goes_on).ok()?;
         let ssd = &mut run.session.ssd;
         let counts_u_blocks = config.ftl.kind.facts().reports.u_blocks;
-        let geometry = config.device_geometry(scale).ok()?;
-        let portion = Portion::new((self.homes, &geometry), (own, self.number), counts_u_blocks, hand_over);
+        let portion = Portion::new(self.shares.clone(), own, counts_u_blocks, hand_over);
         ssd.host.portion = Some(Box::new(portion));
         ssd.host.metrics.keep_spans();
         let mut ended = run.run_out().ok()?;
@@ -218,20 +223,20 @@ impl Threaded<'_> {
     }
 }
 
-impl Meeting for Threaded<'_> {
+impl Meeting for Threaded {
     fn all_ended(&self, own: Time) -> Option<Time> {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         *ended = (ended.0 + 1, ended.1.max(own));
         self.all.notify_all();
-        while ended.0 < self.number && !self.gave_up.load(Ordering::Relaxed) {
+        while ended.0 < self.shares.threads() && !self.gave_up.load(Ordering::Relaxed) {
             ended = self.all.wait(ended).unwrap_or_else(PoisonError::into_inner);
         }
-        (ended.0 >= self.number).then_some(ended.1)
+        (ended.0 >= self.shares.threads()).then_some(ended.1)
     }
 }
 
 /// A thread that gives up, unless this is forgotten.
-struct Leaving<'a>(&'a Threaded<'a>);
+struct Leaving<'a>(&'a Threaded);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {

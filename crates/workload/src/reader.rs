@@ -1,11 +1,8 @@
-//! A workload as a run reads it: on the spot, ahead on a thread of its own, or drawn once for several threads.
-
-mod shared;
+//! A workload as a run reads it: on the spot, or ahead on a thread of its own.
 
 use std::io;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -13,8 +10,6 @@ use pumice_types::{HostRequest, Time};
 
 use crate::error::{TraceError, TraceErrorKind};
 use crate::registry::Workload;
-
-pub use shared::SharedWorkload;
 
 /// Requests that are handed over at a time.
 const BATCH: usize = 1 << 10;
@@ -27,7 +22,7 @@ pub struct WorkloadReader(ReaderPlace);
 
 enum ReaderPlace {
     Here(Box<Workload>),
-    Elsewhere(Batches),
+    Ahead(RequestsAhead),
 }
 
 impl WorkloadReader {
@@ -47,7 +42,7 @@ impl WorkloadReader {
             return Ok(WorkloadReader::here(workload));
         };
         let ahead = RequestsAhead::start(workload, max.unwrap_or(u64::MAX)).map_err(|e| no_thread(&path, &e))?;
-        Ok(WorkloadReader(ReaderPlace::Elsewhere(ahead)))
+        Ok(WorkloadReader(ReaderPlace::Ahead(ahead)))
     }
 
     /// Puts the next request into `request`; `false` after the last. Arrivals never decrease.
@@ -58,7 +53,7 @@ impl WorkloadReader {
     pub fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
         match &mut self.0 {
             ReaderPlace::Here(workload) => workload.take_next(request),
-            ReaderPlace::Elsewhere(batches) => batches.take_next(request),
+            ReaderPlace::Ahead(ahead) => ahead.take_next(request),
         }
     }
 
@@ -66,18 +61,15 @@ impl WorkloadReader {
     pub fn progress(&self) -> Option<f64> {
         match &self.0 {
             ReaderPlace::Here(workload) => workload.progress(),
-            ReaderPlace::Elsewhere(batches) => batches.batch.progress,
+            ReaderPlace::Ahead(ahead) => ahead.batch.progress,
         }
     }
 
-    /// The workload, after what was taken from it; `None` if several share it.
-    pub fn into_workload(self) -> Option<Workload> {
+    /// The workload, after what was taken from it.
+    pub fn into_workload(self) -> Workload {
         match self.0 {
-            ReaderPlace::Here(workload) => Some(*workload),
-            ReaderPlace::Elsewhere(batches) => match batches.source {
-                BatchSource::Thread(ahead) => Some(ahead.into_workload()),
-                BatchSource::Shared(_) => None,
-            },
+            ReaderPlace::Here(workload) => *workload,
+            ReaderPlace::Ahead(ahead) => ahead.into_workload(),
         }
     }
 }
@@ -97,42 +89,27 @@ struct TakenRequests {
     progress: Option<f64>,
 }
 
-impl TakenRequests {
-    /// The next requests of a workload of which `left` may still be taken, in memory that was used before or not.
-    fn take(workload: &mut Workload, left: &mut u64, mut requests: Vec<HostRequest>) -> TakenRequests {
-        requests.resize(BATCH, HostRequest::flush(Time::ZERO));
-        let (mut count, mut end) = (0, None);
-        while count < BATCH && end.is_none() {
-            match *left {
-                0 => end = Some(Ok(())),
-                _ => match workload.take_next(&mut requests[count]) {
-                    Ok(true) => (count, *left) = (count + 1, *left - 1),
-                    Ok(false) => end = Some(Ok(())),
-                    Err(fault) => end = Some(Err(fault)),
-                },
-            }
-        }
-        TakenRequests { requests, count, end, progress: workload.progress() }
-    }
-}
-
-/// Requests that come in batches.
-struct Batches {
-    source: BatchSource,
-    batch: Arc<TakenRequests>,
+/// Requests that a thread takes from a workload while the run works on those taken before.
+struct RequestsAhead {
+    told: Receiver<TakenRequests>,
+    /// Takes memory back that was used up.
+    spent: Sender<Vec<HostRequest>>,
+    /// None once it was seen to panic.
+    thread: Option<JoinHandle<Workload>>,
+    batch: TakenRequests,
     /// How many of the batch were handed on.
     at: usize,
 }
 
-enum BatchSource {
-    Thread(RequestsAhead),
-    Shared(shared::SharedReader),
-}
-
-impl Batches {
-    fn of(source: BatchSource, progress: Option<f64>) -> Batches {
-        let none = TakenRequests { requests: Vec::new(), count: 0, end: None, progress };
-        Batches { source, batch: Arc::new(none), at: 0 }
+impl RequestsAhead {
+    fn start(workload: Workload, max: u64) -> io::Result<RequestsAhead> {
+        let (tell, told) = sync_channel(BATCHES_AHEAD);
+        let (spent, used_up) = channel();
+        let progress = workload.progress();
+        let take = move || take_on(workload, max, &tell, &used_up);
+        let thread = thread::Builder::new().name("requests".to_owned()).spawn(take)?;
+        let batch = TakenRequests { requests: Vec::new(), count: 0, end: None, progress };
+        Ok(RequestsAhead { told, spent, thread: Some(thread), batch, at: 0 })
     }
 
     #[inline]
@@ -151,39 +128,12 @@ impl Batches {
     /// Goes on to the next batch.
     #[cold]
     fn turn(&mut self) {
-        self.at = 0;
-        match &mut self.source {
-            BatchSource::Thread(ahead) => ahead.turn(&mut self.batch),
-            BatchSource::Shared(reader) => self.batch = reader.next_batch(),
-        }
-    }
-}
-
-/// Requests that a thread takes from a workload while the run works on those taken before.
-struct RequestsAhead {
-    told: Receiver<TakenRequests>,
-    /// Takes memory back that was used up.
-    spent: Sender<Vec<HostRequest>>,
-    /// None once it was seen to panic.
-    thread: Option<JoinHandle<Workload>>,
-}
-
-impl RequestsAhead {
-    fn start(workload: Workload, max: u64) -> io::Result<Batches> {
-        let (tell, told) = sync_channel(BATCHES_AHEAD);
-        let (spent, used_up) = channel();
-        let progress = workload.progress();
-        let take = move || take_on(workload, max, &tell, &used_up);
-        let thread = thread::Builder::new().name("requests".to_owned()).spawn(take)?;
-        Ok(Batches::of(BatchSource::Thread(RequestsAhead { told, spent, thread: Some(thread) }), progress))
-    }
-
-    fn turn(&mut self, batch: &mut Arc<TakenRequests>) {
         match self.told.recv() {
-            Ok(next) => {
-                let used_up = Arc::into_inner(std::mem::replace(batch, Arc::new(next)));
+            Ok(batch) => {
+                let used_up = std::mem::replace(&mut self.batch, batch);
                 // Nobody takes it once the thread has come to the end.
-                let _ = self.spent.send(used_up.map(|batch| batch.requests).unwrap_or_default());
+                let _ = self.spent.send(used_up.requests);
+                self.at = 0;
             }
             // The thread tells of the end, so it must have panicked, and so does the run.
             Err(_) => drop(self.join()),
@@ -211,9 +161,21 @@ fn take_on(
 ) -> Workload {
     let mut left = max;
     loop {
-        let batch = TakenRequests::take(&mut workload, &mut left, used_up.try_recv().unwrap_or_default());
-        let is_last = batch.end.is_some();
-        if tell.send(batch).is_err() || is_last {
+        let mut requests = used_up.try_recv().unwrap_or_default();
+        requests.resize(BATCH, HostRequest::flush(Time::ZERO));
+        let (mut count, mut end) = (0, None);
+        while count < BATCH && end.is_none() {
+            match left {
+                0 => end = Some(Ok(())),
+                _ => match workload.take_next(&mut requests[count]) {
+                    Ok(true) => (count, left) = (count + 1, left - 1),
+                    Ok(false) => end = Some(Ok(())),
+                    Err(fault) => end = Some(Err(fault)),
+                },
+            }
+        }
+        let (is_last, progress) = (end.is_some(), workload.progress());
+        if tell.send(TakenRequests { requests, count, end, progress }).is_err() || is_last {
             return workload;
         }
     }
@@ -269,7 +231,7 @@ mod tests {
                 }
             }
         }
-        let workload = reader.into_workload().expect("nobody else has it");
+        let workload = reader.into_workload();
         (requests, error, format!("{:?} {:?} {}", workload.notes(), workload.facts(), workload.streams()))
     }
 
@@ -287,7 +249,7 @@ mod tests {
         ] {
             let path = trace(&directory, bad);
             let ahead = WorkloadReader::ahead(open(&path), Some(max)).expect("a thread");
-            assert!(matches!(ahead.0, ReaderPlace::Elsewhere(_)), "the trace is long enough");
+            assert!(matches!(ahead.0, ReaderPlace::Ahead(_)), "the trace is long enough");
             let here = seen(WorkloadReader::here(open(&path)), max);
             let ahead = seen(ahead, max);
             assert!(here == ahead, "{bad:?}, {max}: {:?} {:?}, {} {}", here.1, ahead.1, here.2, ahead.2);
@@ -314,53 +276,13 @@ mod tests {
         drop(reader.into_workload());
     }
 
-    /// Each of several threads gets all requests, and the error behind them, however fast it goes and whoever else has left.
-    #[test]
-    fn w203_threads_that_share_a_workload_each_get_all_of_it() {
-        let directory = TempDir::new().expect("a temporary directory");
-        for (bad, max) in [(None, u64::MAX), (None, 60_000), (Some(LINES - 1_000), u64::MAX)] {
-            let path = trace(&directory, bad);
-            let (alone, error, said) = seen(WorkloadReader::here(open(&path)), max);
-            let shared = SharedWorkload::new(open(&path), 3, Some(max));
-            let leaves = shared.reader(2);
-            thread::scope(|scope| {
-                let take_all = |own: usize| {
-                    let (mut reader, alone, error) = (shared.reader(own), &alone, &error);
-                    scope.spawn(move || {
-                        let mut request = HostRequest::flush(Time::ZERO);
-                        for (number, wanted) in alone.iter().enumerate() {
-                            assert!(matches!(reader.take_next(&mut request), Ok(true)));
-                            assert_eq!(request, *wanted, "{number}");
-                            // One of them is slower at first, the other later.
-                            if number % 500 == 0 && (number < alone.len() / 2) == (own == 0) {
-                                thread::yield_now();
-                            }
-                        }
-                        match (reader.take_next(&mut request), error) {
-                            (Ok(false), None) => assert!(reader.into_workload().is_none(), "another may still read"),
-                            (Err(found), Some(wanted)) => assert_eq!(found.to_string(), *wanted),
-                            (found, wanted) => panic!("{found:?} for {wanted:?}"),
-                        }
-                    });
-                };
-                take_all(0);
-                take_all(1);
-                // It has taken nothing yet, and the others do not wait for it once it is gone.
-                drop(leaves);
-            });
-            let workload = shared.into_workload().expect("all readers are gone");
-            assert_eq!(format!("{:?} {:?} {}", workload.notes(), workload.facts(), workload.streams()), said);
-        }
-    }
-
     /// What went wrong in the thread goes wrong in the run; the requests do not just come to an end.
     #[test]
     fn w202_a_thread_that_panics_takes_the_run_along() {
         let directory = TempDir::new().expect("a temporary directory");
         let mut ahead = RequestsAhead::start(open(&trace(&directory, None)), 0).expect("a thread");
-        let BatchSource::Thread(thread) = &mut ahead.source else { panic!("read on a thread") };
-        thread.told = channel().1;
-        thread.thread = Some(thread::spawn(|| panic!("cut short")));
+        ahead.told = channel().1;
+        ahead.thread = Some(thread::spawn(|| panic!("cut short")));
         let taken = catch_unwind(AssertUnwindSafe(|| ahead.take_next(&mut HostRequest::flush(Time::ZERO))));
         assert_eq!(taken.expect_err("a panic").downcast_ref(), Some(&"cut short"));
     }
