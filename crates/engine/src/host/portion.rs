@@ -10,7 +10,7 @@ use pumice_ftl::{Ftl, Homes};
 use pumice_types::{DieId, Geometry, HostRequest, Lpn, PlaneId, Time};
 
 use super::pages::Divisor;
-use crate::metrics::LatencyParts;
+use crate::metrics::{LatencyParts, in_order};
 
 /// Pieces that are handed over together.
 const PIECES: usize = 1024;
@@ -251,18 +251,14 @@ impl Portion {
 
 /// The most U-blocks in use at one time on all threads together.
 pub fn most_u_blocks(portions: &[&Portion]) -> u64 {
-    let mut of_threads: Vec<(u64, &[UBlockChange])> =
-        portions.iter().map(|portion| portion.u_block_changes()).collect();
-    let mut total: u64 = of_threads.iter().map(|(used, _)| used).sum();
+    let (mut used, changes): (Vec<u64>, Vec<_>) = portions.iter().map(|portion| portion.u_block_changes()).unzip();
+    let mut total: u64 = used.iter().sum();
     let mut most = total;
-    let next = |(_, changes): &&mut (u64, &[UBlockChange])| changes.first().map_or(u64::MAX, |next| next.access);
-    while let Some((used, changes)) = of_threads.iter_mut().min_by_key(next)
-        && let Some((change, left)) = changes.split_first()
-    {
-        let others = total - *used;
+    for (thread, change) in in_order(changes, |change| change.access) {
+        let others = total - used[thread];
         most = most.max(others + u64::from(change.most));
-        (*used, *changes) = (u64::from(change.used), left);
-        total = others + *used;
+        used[thread] = u64::from(change.used);
+        total = others + used[thread];
     }
     most
 }

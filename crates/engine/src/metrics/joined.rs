@@ -4,6 +4,17 @@ use pumice_types::{Time, add_fields};
 
 use super::{FlashCounts, KindMetrics, Metrics, UnitCounts, WriteParts};
 
+/// The entries of several lists, each of which is in order, all in order; with the number of the list.
+pub fn in_order<'a, T, K: Ord>(mut lists: Vec<&'a [T]>, key: impl Fn(&T) -> K) -> impl Iterator<Item = (usize, &'a T)> {
+    std::iter::from_fn(move || {
+        let begun = lists.iter_mut().enumerate().filter(|(_, list)| !list.is_empty());
+        let (number, list) = begun.min_by_key(|(_, list)| key(&list[0]))?;
+        let (next, left) = list.split_first()?;
+        *list = left;
+        Some((number, next))
+    })
+}
+
 impl KindMetrics {
     /// Adds requests that another thread has measured.
     pub fn absorb(&mut self, other: &KindMetrics) {
@@ -49,18 +60,13 @@ impl Metrics {
         self.last_arrival = self.last_arrival.max(other.last_arrival);
         self.last_done = self.last_done.max(other.last_done);
         self.last_ready = self.last_ready.max(other.last_ready);
-        if let (Some(spans), Some(others)) = (&mut self.spans, &other.spans) {
-            spans.extend(others);
-        }
     }
 
-    /// Sums up the time with requests outstanding on any thread.
-    pub fn serve(&mut self) {
-        let Some(spans) = &mut self.spans else { return };
-        // Those of each thread are in order, which a stable sort makes use of.
-        spans.sort();
+    /// Sums up the time with requests outstanding on this thread or another.
+    pub fn serve<'a>(&'a mut self, others: impl Iterator<Item = &'a Metrics>) {
+        let spans = std::iter::once(&*self).chain(others).filter_map(|metrics| metrics.spans.as_deref()).collect();
         let (mut end, mut serving) = (Time::ZERO, Time::ZERO);
-        for &[from, to] in spans.iter() {
+        for (_, &[from, to]) in in_order(spans, |&[from, _]| from) {
             serving += to.max(end) - from.max(end);
             end = end.max(to);
         }

@@ -17,6 +17,7 @@ mod write_series;
 pub use flash_counts::{FlashCounts, UnitCounts};
 pub use flow::FlowMetrics;
 pub use histograms::interval_log;
+pub use joined::in_order;
 pub use parts::{LatencyParts, Stage};
 pub use power::PowerFigures;
 pub use time_series::TimeSeries;

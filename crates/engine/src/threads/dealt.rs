@@ -13,6 +13,9 @@ use crate::host::portion::{DealtRequest, Shares};
 /// Requests that are dealt at a time.
 const DEALT: usize = 1 << 10;
 
+/// Hands that are dealt before a thread needs them, so that none waits while another deals.
+const HANDS_AHEAD: usize = 4;
+
 /// Hands that a thread may be behind the first of the threads.
 const HANDS_BEHIND: usize = 64;
 
@@ -37,6 +40,8 @@ struct Dealer {
     /// Requests and page accesses by now.
     requests: u64,
     accesses: u64,
+    /// The end was dealt.
+    is_over: bool,
 }
 
 impl Dealer {
@@ -70,6 +75,7 @@ impl Dealer {
             }
             break;
         }
+        self.is_over = end.is_some();
         let progress = self.workload.progress();
         hands.into_iter().map(|requests| Hand { requests, end: end.clone(), progress }).collect()
     }
@@ -91,7 +97,7 @@ impl DealtWorkload {
     pub fn new(workload: Workload, (shares, pages): (Shares, Pages), max: Option<u64>, warmup: u64) -> DealtWorkload {
         let hands = (0..shares.threads()).map(|_| Some(VecDeque::new())).collect();
         let max = max.unwrap_or(u64::MAX);
-        let dealer = Dealer { workload, shares, pages, max, to_all: warmup, requests: 0, accesses: 0 };
+        let dealer = Dealer { workload, shares, pages, max, to_all: warmup, requests: 0, accesses: 0, is_over: false };
         DealtWorkload { dealer: Mutex::new(dealer), hands: Mutex::new(hands), moved: Condvar::new() }
     }
 
@@ -106,35 +112,40 @@ impl DealtWorkload {
         self.dealer.into_inner().unwrap_or_else(PoisonError::into_inner).workload
     }
 
-    /// The next hand of a thread. Waits if another is far behind.
+    /// The next hand of a thread, which deals first if few are left. Waits if another is far behind.
     fn next_hand(&self, own: usize) -> Hand {
         loop {
             let mut hands = lock(&self.hands);
+            let left = hands[own].as_ref().map_or(0, VecDeque::len);
+            let waits = hands.iter().flatten().any(|of_thread| of_thread.len() >= HANDS_BEHIND);
+            if left < HANDS_AHEAD && !waits {
+                drop(hands);
+                match left {
+                    0 => self.deal(own, lock(&self.dealer)),
+                    // If another deals now, what is left lasts until it has.
+                    _ => self.dealer.try_lock().into_iter().for_each(|dealer| self.deal(own, dealer)),
+                }
+                hands = lock(&self.hands);
+            }
             if let Some(hand) = hands[own].as_mut().and_then(VecDeque::pop_front) {
                 self.moved.notify_all();
                 return hand;
             }
-            if hands.iter().flatten().any(|of_thread| of_thread.len() >= HANDS_BEHIND) {
+            if waits {
                 drop(self.moved.wait(hands));
-                continue;
             }
-            drop(hands);
-            self.deal(own);
         }
     }
 
     /// Deals, unless another thread has dealt by now.
-    fn deal(&self, own: usize) {
-        let mut dealer = lock(&self.dealer);
-        let mut hands = lock(&self.hands);
-        if hands[own].as_ref().is_some_and(VecDeque::is_empty) {
-            drop(hands);
-            let dealt = dealer.deal();
-            hands = lock(&self.hands);
-            for (of_thread, hand) in hands.iter_mut().zip(dealt) {
-                if let Some(of_thread) = of_thread {
-                    of_thread.push_back(hand);
-                }
+    fn deal(&self, own: usize, mut dealer: MutexGuard<'_, Dealer>) {
+        if dealer.is_over || lock(&self.hands)[own].as_ref().is_none_or(|left| left.len() >= HANDS_AHEAD) {
+            return;
+        }
+        let dealt = dealer.deal();
+        for (of_thread, hand) in lock(&self.hands).iter_mut().zip(dealt) {
+            if let Some(of_thread) = of_thread {
+                of_thread.push_back(hand);
             }
         }
     }

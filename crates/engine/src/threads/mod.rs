@@ -166,7 +166,7 @@ fn together<'a>(
     others.iter().for_each(|other| first.session.absorb(other));
     let metrics = &mut first.session.ssd.host.metrics;
     metrics.absorb(joined.metrics()?);
-    metrics.serve();
+    metrics.serve(others.iter().map(|other| &other.host.metrics));
     if config.ftl.kind.facts().reports.u_blocks
         && let Some(figures) = first.session.ssd.controller.ftl.layer_mut().figures_mut()
     {
