@@ -63,8 +63,9 @@ impl Metrics {
     }
 
     /// Sums up the time with requests outstanding on this thread or another.
-    pub fn serve<'a>(&'a mut self, others: impl Iterator<Item = &'a Metrics>) {
-        let spans = std::iter::once(&*self).chain(others).filter_map(|metrics| metrics.spans.as_deref()).collect();
+    pub fn serve<'a>(&mut self, others: impl Iterator<Item = &'a Metrics>) {
+        let own = self.spans.take();
+        let spans = own.as_deref().into_iter().chain(others.filter_map(|other| other.spans.as_deref())).collect();
         let (mut end, mut serving) = (Time::ZERO, Time::ZERO);
         for (_, &[from, to]) in in_order(spans, |&[from, _]| from) {
             serving += to.max(end) - from.max(end);
