@@ -5,7 +5,7 @@ use pumice_types::{Time, add_fields};
 use super::{FlashCounts, KindMetrics, Metrics, UnitCounts, WriteParts};
 
 /// The entries of several lists, each of which is in order, all in order; with the number of the list.
-pub fn in_order<'a, T, K: Ord>(mut lists: Vec<&'a [T]>, key: impl Fn(&T) -> K) -> impl Iterator<Item = (usize, &'a T)> {
+pub fn in_order<T, K: Ord>(mut lists: Vec<&[T]>, key: impl Fn(&T) -> K) -> impl Iterator<Item = (usize, &T)> {
     std::iter::from_fn(move || {
         let begun = lists.iter_mut().enumerate().filter(|(_, list)| !list.is_empty());
         let (number, list) = begun.min_by_key(|(_, list)| key(&list[0]))?;
