@@ -13,7 +13,7 @@ use crate::observe::{Observer, ObserverRef};
 use crate::results::{Outcome, integrity_error};
 use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
-use crate::threads::DealtRequests;
+use crate::threads::dealt::DealtRequests;
 use crate::workload;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
@@ -400,7 +400,7 @@ impl<'a, 'p> Run<'a, 'p> {
             let arrival = arrival + self.session.behind();
             let measured = self.before(&request, arrival)?;
             // Measuring begins on all threads with the same request, which may be another's.
-            if self.session.ssd.host.portion.as_ref().is_none_or(|portion| portion.takes_in()) {
+            if self.session.takes_part() {
                 self.session.ssd.arrive(&request, measured, arrival)?;
             }
         }

@@ -14,7 +14,6 @@ use crate::error::SimError;
 use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
 use crate::observe::ObserverSlot;
-use crate::power::PowerCuts;
 use crate::results::BusyTimes;
 use crate::scheduler::{NOBODY, PageDone, Policy, Scheduler, Submission, UnderWay};
 
@@ -332,25 +331,25 @@ impl<O: ObserverSlot> Ssd<O> {
     pub fn run_on(&mut self) -> Result<(), SimError> {
         self.controller.forget_waiting();
         self.flush(true)?;
-        self.run_out(None)?;
+        self.run_out(|_| None)?;
         if self.controller.gathers() {
             // What had to read its old copy first has gone into open pages meanwhile.
             self.flush(true)?;
-            self.run_out(None)?;
+            self.run_out(|_| None)?;
         }
         let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
         self.controller.save_trims(moment)?;
-        self.run_out(None).map(drop)
+        self.run_out(|_| None).map(drop)
     }
 
     /// Runs what is queued to its end: the host hears of nothing, and the layer does nothing of its own. `false` if the
-    /// next of these cuts comes before the end.
+    /// power is cut before the end; `next_cut` tells when it is cut next.
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn run_out(&mut self, cuts: Option<&PowerCuts>) -> Result<bool, SimError> {
+    pub fn run_out(&mut self, next_cut: impl Fn(&Scheduler) -> Option<Time>) -> Result<bool, SimError> {
         while let Some(at) = self.controller.scheduler.next_event() {
-            if cuts.and_then(|cuts| self.next_cut(cuts)).is_some_and(|cut| cut <= at) {
+            if next_cut(&self.controller.scheduler).is_some_and(|cut| cut <= at) {
                 return Ok(false);
             }
             self.controller.scheduler.run_until(at, &mut self.now, &mut self.observer.observer())?;

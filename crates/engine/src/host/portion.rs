@@ -180,7 +180,7 @@ impl Portion {
 
     /// Whether any page of the request is on its channels.
     #[inline]
-    pub fn takes_in(&self) -> bool {
+    pub fn takes_part(&self) -> bool {
         self.threads >> self.own & 1 == 1
     }
 

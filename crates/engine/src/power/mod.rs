@@ -198,7 +198,7 @@ impl<O: ObserverSlot> Ssd<O> {
         self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands)?;
-        let mut is_cut = !self.run_out(Some(cuts))?;
+        let mut is_cut = !self.run_out(|scheduler| cuts.next(scheduler))?;
         for mut phase in [first, plan] {
             if is_cut {
                 break;
@@ -206,7 +206,7 @@ impl<O: ObserverSlot> Ssd<O> {
             let units = phase.units.clone();
             self.controller.prepare_recovery(&mut phase, &mut self.observer.observer());
             self.submit_recovery(&phase.commands)?;
-            is_cut = !self.run_out(Some(cuts))?;
+            is_cut = !self.run_out(|scheduler| cuts.next(scheduler))?;
             let left = if is_cut { self.left_by_cut(cuts)? } else { Vec::new() };
             self.note_done_at_start(&phase.commands, &left, &units);
         }

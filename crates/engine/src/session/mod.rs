@@ -137,6 +137,12 @@ impl<O: ObserverSlot> Session<O> {
         self.ssd.host.portion.iter_mut().for_each(|portion| portion.note_dealt(dealt));
     }
 
+    /// Whether the request that was submitted last has anything for this thread.
+    #[inline]
+    pub(crate) fn takes_part(&self) -> bool {
+        self.ssd.host.portion.as_ref().is_none_or(|portion| portion.takes_part())
+    }
+
     /// All threads together have submitted so many requests.
     pub(crate) fn note_submitted_by_all(&mut self, requests: u64) {
         self.course.submitted = requests;

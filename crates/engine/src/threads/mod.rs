@@ -6,7 +6,7 @@
 //! together. Two threads may end pages of one write at the same nanosecond after different waits; only one thread knows
 //! which of them came last, so such a run begins anew on one, and so does a run that fails, for its error.
 
-mod dealt;
+pub(crate) mod dealt;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,9 +25,7 @@ use crate::host::portion::{Portion, RequestPiece, Shares, most_u_blocks};
 use crate::metrics::Metrics;
 use crate::results::Outcome;
 use crate::run::{EndedRun, Meeting, Progress, Run, open_workload, run};
-use dealt::DealtWorkload;
-
-pub(crate) use dealt::DealtRequests;
+use dealt::{DealtRequests, DealtWorkload};
 
 /// How many threads run a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
