@@ -2,6 +2,7 @@
 
 mod joined;
 mod kept;
+pub mod lookahead;
 mod outcome;
 mod steady_state;
 mod used_state;

@@ -12,8 +12,8 @@ use super::Session;
 use super::steady_state::SteadyState;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
-use crate::lookahead::Lookahead;
 use crate::observe::ObserverSlot;
+use crate::session::lookahead::Lookahead;
 use crate::workload;
 
 /// What ages a device before its first request, without a clock.

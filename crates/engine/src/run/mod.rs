@@ -1,20 +1,25 @@
 //! The run loop: workload → device, open loop, closed loop or without a clock.
 
+pub mod ageing;
+mod flows;
+pub mod logged;
+pub mod threads;
+
 use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
 use pumice_ftl::Recovery;
 use pumice_types::{HostRequest, Time, refuse};
 use pumice_workload::{TraceError, Workload, WorkloadReader};
 
 use crate::error::SimError;
-use crate::flows::Flows;
 use crate::host::portion::DealtRequest;
-use crate::lookahead::Lookahead;
 use crate::observe::{Observer, ObserverRef};
 use crate::results::{Outcome, integrity_error};
+use crate::session::lookahead::Lookahead;
 use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
-use crate::threads::dealt::DealtRequests;
 use crate::workload;
+use flows::Flows;
+use threads::dealt::DealtRequests;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
 const ARRIVAL_MAX: Time = Time(1 << 62);

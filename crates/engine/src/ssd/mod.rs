@@ -1,6 +1,8 @@
 //! A device with its host: requests go in, and come back completed. One way: host, controller, translation layer,
 //! scheduler, chips.
 
+mod zone_requests;
+
 use pumice_config::Config;
 use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
