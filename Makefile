@@ -42,17 +42,6 @@ LINK_SHARED     = echo '{ global: pumice_$(1)_*; local: *; };' > $(RELEASE)/$(1)
     -Wl,--whole-archive $(ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections
 NATIVE_LIBS    := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
 endif
-# `make build PGO=1`, `make dist PGO=1`: the engine is built, run by benches/training.py, and built again, optimised for
-# what it did there. llvm-profdata must be that of the compiler: another LLVM may not read its files.
-ifdef PGO
-HOST     := $(shell rustc -vV | sed -n 's/^host: //p')
-PROFDATA ?= $(wildcard $(shell rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata)
-PROFILE  := $(abspath target/pgo/merged.profdata)
-export RUSTFLAGS := $(RUSTFLAGS) -Cprofile-use=$(PROFILE)
-# With a target, these flags are for the engine alone, and not for programs that the build itself runs.
-BUILD_FOR := --target $(HOST) --target-dir target/pgo/optimised
-endif
-
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 # The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
@@ -162,9 +151,9 @@ generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the lists of docs/RES
 	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
-dist: $(BIN)/maturin $(PROFILE) ## build the source distribution, this machine's wheel, and that of pumice-papers into dist/
+dist: $(BIN)/maturin ## build the source distribution, this machine's wheel, and that of pumice-papers into dist/
 	rm -rf $(DIST)
-	$(BIN)/maturin build --release --sdist $(BUILD_FOR) --interpreter $(BIN)/python --out $(DIST)
+	$(BIN)/maturin build --release --sdist $(if $(PGO),--pgo) --interpreter $(BIN)/python --out $(DIST)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(DIST) ./papers
 
 install: $(LIBRARIES:%=install-%) ## build the libraries for C (chip, device) and put them, headers and pkg-config files into PREFIX (/usr/local)
@@ -189,23 +178,11 @@ $(BIN)/maturin:
 	@test -n '$(PYTHON)' || { echo 'make: no CPython 3.11 or newer with venv was found; name one: make PYTHON=/path/to/python3'; exit 1; }
 	@'$(PYTHON)' -c '$(IS_NEW_ENOUGH)' || { echo 'make: $(PYTHON) is not CPython 3.11 or newer with venv'; exit 1; }
 	'$(PYTHON)' -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
 
-ifdef PGO
-# Training: an instrumented engine, its runs, and what it counted in them.
-$(PROFILE): $(BIN)/maturin $(SOURCES) benches/training.py
-	@test -x '$(PROFDATA)' || { echo 'make: PGO=1 needs llvm-profdata of the Rust toolchain: rustup component add llvm-tools, or PROFDATA=/path/to/it'; exit 1; }
-	rm -rf target/pgo/counts target/pgo/wheels target/pgo/site
-	RUSTFLAGS='-Cprofile-generate=$(abspath target/pgo/counts)' $(BIN)/maturin build --release --target $(HOST) \
-	    --target-dir target/pgo/instrumented --interpreter $(BIN)/python --out target/pgo/wheels
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target target/pgo/site target/pgo/wheels/*.whl
-	$(BIN)/python benches/training.py target/pgo/site/pumice/_engine*.so
-	'$(PROFDATA)' merge -o $@ target/pgo/counts
-endif
-
-$(STAMP): $(BIN)/maturin $(SOURCES) $(PROFILE)
+$(STAMP): $(BIN)/maturin $(SOURCES)
 	rm -f $(WHEELS)/pumice-*.whl $(VENV)/.built*
-	$(BIN)/maturin build --release $(BUILD_FOR) --interpreter $(BIN)/python --out $(WHEELS)
+	$(BIN)/maturin build --release $(if $(PGO),--pgo) --interpreter $(BIN)/python --out $(WHEELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/pumice-*.whl
 	wheel=$$(echo $(WHEELS)/pumice-*.whl) && $(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wheel[dev]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./papers

@@ -1,18 +1,17 @@
-"""Training runs for a build with profile-guided optimisation: `python benches/training.py EXTENSION`.
+"""Training runs for a build with profile-guided optimisation, which `maturin build --pgo` starts.
 
-EXTENSION is the instrumented extension module; it writes what it counted when this program ends. The runs are those
-that users wait for, cut short: each translation layer that the papers compare, with a clock and without, reads and
+The instrumented engine that is installed writes what it counted when this program ends. The runs are those that users
+wait for, cut short: each translation layer that the papers compare, with a clock and without, reads and
 writes, erases as a process with suspension, and traces as text. What matters is which ways through the code are
 common, so a few hundred thousand requests of each are enough.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
+
+from pumice import _engine
 
 #: A trace that is part of the repository.
 OFFICE = Path(__file__).parent.parent / "examples" / "traces" / "office.csv.gz"
@@ -44,22 +43,11 @@ RUNS: list[tuple[str, float, dict[str, str]]] = [
 ]
 
 
-def load(path: str) -> ModuleType:
-    """The extension module in a file."""
-    spec = importlib.util.spec_from_file_location("_engine", path)
-    assert spec is not None, path
-    assert spec.loader is not None, path
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def main() -> None:
     """Runs all of them."""
-    engine = load(sys.argv[1])
     for preset, scale, sets in RUNS:
         request = {"preset": preset, "scale": scale, "sets": list(sets.items())}
-        document = json.loads(engine.run(json.dumps(request)))
+        document = json.loads(_engine.run(json.dumps(request)))
         print(f"{preset} {sets}: {document['run']['flash_commands']:,} flash commands", flush=True)
 
 

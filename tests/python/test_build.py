@@ -7,46 +7,36 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 from conftest import REPOSITORY
 
 
-def test_a_toolchain_without_llvm_profdata_is_told_what_it_lacks() -> None:
-    profile = REPOSITORY / "target" / "pgo" / "merged.profdata"
-    command = ["make", "--no-print-directory", "PGO=1", "PROFDATA=", "-W", "benches/training.py", str(profile)]
-    found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
-    assert found.returncode != 0
-    assert found.stdout.splitlines()[-1].startswith(
-        "make: PGO=1 needs llvm-profdata of the Rust toolchain: rustup component"
-    )
+def test_a_build_is_guided_by_a_profile_only_where_it_is_asked_for() -> None:
+    def told(*asked: str) -> list[str]:
+        command = ["make", "--no-print-directory", "-n", "-B", *asked]
+        made = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True)
+        return re.findall(r"maturin build .*", made.stdout)
+
+    for asked in ("build", "dist"):
+        (plain,), (guided,) = told(asked), told(asked, "PGO=1")
+        assert ("--pgo" in plain, "--pgo" in guided) == (False, True)
 
 
-def test_the_plain_build_knows_no_profile() -> None:
-    plain = subprocess.run(
-        ["make", "--no-print-directory", "-n", "-B", "build"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    guided = subprocess.run(
-        ["make", "--no-print-directory", "-n", "-B", "dist", "PGO=1"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (plain.returncode, guided.returncode) == (0, 0)
-    assert "pgo" not in plain.stdout
-    assert re.search(r"maturin build --release --sdist --target \S+ --target-dir target/pgo/optimised", guided.stdout)
+def test_what_a_guided_build_runs_is_there() -> None:
+    told = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["maturin"]["pgo-command"]
+    interpreter, *files = told.split()
+    assert interpreter == "python"
+    assert files == ["benches/training.py"]
+    assert (REPOSITORY / files[0]).is_file()
 
 
 #: What the wheel and the interfaces for C are built from, and what a reader of the sources must have.
 IN_THE_DISTRIBUTION = (
     "Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml", "presets/*.toml", "crates/*/Cargo.toml",
     "crates/*/src/**/*.rs", "crates/*/data/**/*", "crates/capi/include/*.h", "crates/capi/*.pc.in",
-    "python/pumice/**/*.py", "python/pumice/**/*.pyi",
+    "python/pumice/**/*.py", "python/pumice/**/*.pyi", "benches/training.py", "examples/traces/office.csv.gz",
 )  # fmt: skip
 
 
