@@ -34,7 +34,7 @@ def test_what_a_guided_build_runs_is_there() -> None:
 
 #: What the wheel and the interfaces for C are built from, and what a reader of the sources must have.
 IN_THE_DISTRIBUTION = (
-    "Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml", "presets/*.toml", "crates/*/Cargo.toml",
+    "Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml", "presets/**/*.toml", "crates/*/Cargo.toml",
     "crates/*/src/**/*.rs", "crates/*/data/**/*", "crates/capi/include/*.h", "crates/capi/*.pc.in",
     "python/pumice/**/*.py", "python/pumice/**/*.pyi", "benches/training.py", "examples/traces/office.csv.gz",
 )  # fmt: skip
