@@ -194,20 +194,6 @@ impl Threaded {
     ) -> Option<EndedRun<'a>> {
         // However this ends, the others wait for it no longer.
         let leaving = Leaving(self);
-        let ended = self.run_portion((config, scale), (own, hand_over), requests, progress);
-        if ended.is_some() {
-            std::mem::forget(leaving);
-        }
-        ended
-    }
-
-    fn run_portion<'a>(
-        &self,
-        (config, scale): (&'a Config, f64),
-        (own, hand_over): (u8, Sender<Vec<RequestPiece>>),
-        requests: DealtRequests<'_>,
-        progress: &mut dyn FnMut(&Progress) -> bool,
-    ) -> Option<EndedRun<'a>> {
         let mut goes_on = |report: &Progress| !self.gave_up.load(Ordering::Relaxed) && progress(report);
         let mut run = Run::begin_portion((config, scale), requests, self, &mut goes_on).ok()?;
         let ssd = &mut run.session.ssd;
@@ -217,6 +203,7 @@ impl Threaded {
         ssd.host.metrics.keep_spans();
         let mut ended = run.run_out().ok()?;
         ended.session.ssd.host.portion.iter_mut().for_each(|portion| portion.hand_over_pieces());
+        std::mem::forget(leaving);
         Some(ended)
     }
 }
