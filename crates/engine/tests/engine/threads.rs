@@ -146,10 +146,14 @@ fn t777_a_run_on_threads_stops_when_it_is_told_to_and_fails_as_one_thread_does()
     let sets = [("geometry.channels", "4"), ("workload.requests", "3000000"), ("host.partial_page", "whole-page")];
     let stopped = run_on_threads(&spec(&sets), 1.0, Threads::Number(2), &mut |_| false);
     assert!(matches!(stopped, Err(SimError::Interrupted)));
-    let nothing_left = [("geometry.channels", "4"), ("run.warmup_requests", "500"), ("run.max_requests", "300")];
-    let config = spec(&[&nothing_left[..], &[("host.partial_page", "whole-page")]].concat());
-    let errors = [run(&config, 1.0, &mut |_| true), run_on_threads(&config, 1.0, Threads::Number(2), &mut |_| true)]
-        .map(|outcome| outcome.err().map(|error| error.to_string()));
-    assert!(errors[0].is_some());
-    assert_eq!(errors[0], errors[1]);
+    let whole = [("geometry.channels", "4"), ("host.partial_page", "whole-page")];
+    let nothing_left = [("run.warmup_requests", "500"), ("run.max_requests", "300")];
+    for wrong in [nothing_left, [("workload.kind", "trace"), ("workload.path", "nowhere.csv")]] {
+        let config = spec(&[whole, wrong].concat());
+        let errors =
+            [run(&config, 1.0, &mut |_| true), run_on_threads(&config, 1.0, Threads::Number(2), &mut |_| true)]
+                .map(|outcome| outcome.err().map(|error| error.to_string()));
+        assert!(errors[0].is_some());
+        assert_eq!(errors[0], errors[1]);
+    }
 }

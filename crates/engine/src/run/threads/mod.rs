@@ -8,6 +8,7 @@
 
 pub(crate) mod dealt;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -115,15 +116,15 @@ fn joined_channels(config: &Config) -> Option<String> {
         () if facts.reports.u_blocks && run.timed && host.partial_page == PartialPage::Rmw => {
             Some(format!("ftl.kind = \"{}\" and host.partial_page = \"rmw\"", ftl.kind))
         }
-        () if config.workload.kind().is_trace() && !is_file(config) => told("a trace that can be read once only"),
+        () if config.workload.kind().is_trace() && is_read_once(config) => told("a trace that can be read once only"),
         () => None,
     }
 }
 
-/// Whether each thread can read the trace for itself.
-fn is_file(config: &Config) -> bool {
-    let path = config.workload.trace.path.as_deref();
-    config.recorded.is_none() && path.is_some_and(|path| std::path::Path::new(path).is_file())
+/// Whether a trace cannot be read again, by the one thread of a run that begins anew.
+fn is_read_once(config: &Config) -> bool {
+    let path = config.workload.trace.path.as_deref().map(Path::new);
+    config.recorded.is_some() || path.is_some_and(|path| path.exists() && !path.is_file())
 }
 
 /// The run on so many threads; `None` if it did not end, or not as it would on one.
