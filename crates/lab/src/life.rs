@@ -3,8 +3,9 @@
 //! A life takes thousands of writes of every page, and nothing changes for most of them. So it is fast-forwarded: the
 //! device is simulated for a few windows, then all blocks are worn by the cycles of many such windows at once. A jump
 //! ends when the next few blocks are due to be retired, each of them before its own last erase; the windows behind it
-//! retire most of them and show what the lost spare does to write amplification. Jumps wear all blocks alike, so they
-//! need a device that does: [`Life::wear_spread`] tells whether its windows did.
+//! retire some of them and show what the lost spare does to write amplification. What the host wrote in the jumps follows
+//! at the end: when each block was due is known, and so is write amplification by the blocks lost.
+//! Jumps wear all blocks alike, so they need a device that does: [`Life::wear_spread`] tells whether its windows did.
 
 use pumice_config::{Config, SpecError};
 use pumice_engine::metrics::FlashCounts;
@@ -17,8 +18,13 @@ use serde::{Deserialize, Serialize};
 /// settled.
 const SETTLED: f64 = 0.003;
 
-/// P/E cycles after which it counts as settled in any case.
-const SETTLING_MAX: f64 = 20.0;
+/// Share of the P/E cycles of the middle block after which it counts as settled in any case: with the windows between the
+/// jumps less than a hundredth of a life.
+const SETTLING_MAX: f64 = 1.0 / 250.0;
+
+/// Share of the good blocks that may be due at once, times write amplification. Collection erases about as many blocks as
+/// that is to win one: with more of them due it loses what it wins.
+const DUE_MAX: f64 = 0.25;
 
 /// How a life is simulated.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -34,7 +40,7 @@ pub struct LifeQuery {
 
 impl Default for LifeQuery {
     fn default() -> LifeQuery {
-        LifeQuery { window_cycles: 0.5, steps: 16, whole: false }
+        LifeQuery { window_cycles: 0.5, steps: 8, whole: false }
     }
 }
 
@@ -86,18 +92,58 @@ pub struct Life {
     pub course: Vec<LifePoint>,
 }
 
-/// Cycles that were jumped over, until the write amplification behind them is known.
+/// Cycles that were jumped over.
 struct Jump {
-    /// Pages programmed.
-    programs: f64,
-    /// Write amplification before.
-    before: f64,
-    /// Blocks were due to be retired on the way, and not only at its end.
-    loses_blocks: bool,
+    /// By how much the blocks were worn.
+    cycles: u32,
+    /// What blocks due by then had left to take, the fewest first. They were worn by one less.
+    due: Vec<u32>,
+    /// Good blocks that were not due.
+    others: usize,
+    /// Blocks retired before it.
+    retired: u64,
     /// Windows before it.
     windows: usize,
-    /// Blocks due behind it.
-    due: usize,
+}
+
+impl Jump {
+    /// The cycles of it after which so many blocks in all are due.
+    fn until(&self, retired: u64) -> u32 {
+        let Some(last) = retired.checked_sub(self.retired + 1) else { return 0 };
+        self.due.get(last as usize).map_or(self.cycles, |&left| left.min(self.cycles))
+    }
+
+    /// P/E cycles of all blocks together until then, piece by piece, with the blocks that were lost in each.
+    fn pieces(&self, until: u32) -> impl Iterator<Item = (f64, f64)> {
+        let ends = self.due.iter().map(move |&left| left.saturating_sub(1).min(until)).chain([until]);
+        ends.enumerate().scan(0, |from, (lost, end)| {
+            let cycles = f64::from(end - *from) * (self.due.len() - lost + self.others) as f64;
+            *from = end;
+            Some((cycles, self.retired as f64 + lost as f64))
+        })
+    }
+}
+
+/// Pages of all programs and of the host in a window, or several, and blocks retired by the middle of it.
+#[derive(Clone, Copy)]
+struct WindowPages {
+    programs: f64,
+    host: f64,
+    retired: f64,
+}
+
+impl WindowPages {
+    /// All of some windows; `None` without a page of the host.
+    fn of(windows: &[WindowPages]) -> Option<WindowPages> {
+        let sum = |of: fn(&WindowPages) -> f64| windows.iter().map(of).sum::<f64>();
+        let (programs, host) = (sum(|window| window.programs), sum(|window| window.host));
+        let retired = sum(|window| window.retired) / windows.len() as f64;
+        (host > 0.0).then_some(WindowPages { programs, host, retired })
+    }
+
+    fn amplification(&self) -> f64 {
+        self.programs / self.host
+    }
 }
 
 /// A life under way.
@@ -110,15 +156,17 @@ struct LifeRun {
     /// Blocks beyond those that the host's pages fill.
     spare_blocks: u64,
     bad_at_start: u64,
-    /// Retired before the last window.
-    retired_before: u64,
     /// Pages of the host and of all programs: in all, and simulated.
     host: f64,
     programs: f64,
     simulated: f64,
-    jump: Option<Jump>,
-    /// Pages of all programs and of the host in each window since the last jump.
-    recent: Vec<[f64; 2]>,
+    jumps: Vec<Jump>,
+    /// Windows since the last jump.
+    recent: Vec<WindowPages>,
+    /// Windows between jumps taken together, those that the device took to settle left out.
+    measured: Vec<WindowPages>,
+    /// P/E cycles after which the device counts as settled.
+    settled_at: f64,
     /// P/E cycles of the blocks before the first write.
     initial_pec: f64,
     is_settled: bool,
@@ -146,7 +194,8 @@ pub fn life(
             run.jump().map_err(SimError::Simulation)?;
         }
     }
-    run.end_jump();
+    run.end_measuring();
+    run.count_jumps();
     Ok(run.end())
 }
 
@@ -164,21 +213,25 @@ impl LifeRun {
         let geometry = config.device_geometry(scale)?;
         let user_blocks = session.ssd.ftl().user_pages().div_ceil(u32::from(geometry.pages_per_block));
         let bad_at_start = array(&session).bad_blocks();
+        let initial_pec = session.mean_pec().unwrap_or_default();
+        let left = cycles_left(&session);
+        let of_middle = left.get(left.len() / 2).copied().unwrap_or_default();
         Ok(LifeRun {
             requests: session.endless_writes()?,
             page_bytes: f64::from(geometry.page_bytes),
             pages_per_block: f64::from(geometry.pages_per_block),
             spare_blocks: u64::from(geometry.blocks() - user_blocks) - bad_at_start,
             bad_at_start,
-            retired_before: 0,
-            initial_pec: session.mean_pec().unwrap_or_default(),
+            initial_pec,
+            settled_at: initial_pec + f64::from(of_middle) * SETTLING_MAX,
             session,
             query,
             host: 0.0,
             programs: 0.0,
             simulated: 0.0,
-            jump: None,
+            jumps: Vec::new(),
             recent: Vec::new(),
+            measured: Vec::new(),
             is_settled: false,
             course: Vec::new(),
         })
@@ -193,8 +246,7 @@ impl LifeRun {
     }
 
     fn good_blocks(&self) -> f64 {
-        let blocks = self.session.ssd.controller.scheduler.chips.eraser.as_ref().map_or(0, |eraser| eraser.blocks());
-        blocks as f64 - array(&self.session).bad_blocks() as f64
+        self.blocks() - array(&self.session).bad_blocks() as f64
     }
 
     /// Write amplification of the last window.
@@ -202,32 +254,32 @@ impl LifeRun {
         self.course.last().map_or(1.0, |point| point.write_amplification)
     }
 
-    /// Write amplification of the last windows, at most so many and none before the last jump. Several, because blocks
-    /// that were filled together are collected together.
-    fn amplification_of(windows: &[[f64; 2]], most: usize) -> Option<f64> {
-        let last = &windows[windows.len().saturating_sub(most)..];
-        let [programs, host] = [0, 1].map(|which| last.iter().map(|window| window[which]).sum::<f64>());
-        (host > 0.0).then(|| programs / host)
-    }
-
-    /// Windows over which write amplification is averaged: a P/E cycle, and a quarter of those that a device took to
-    /// settle.
-    fn averaged(&self) -> usize {
+    /// Windows of a quarter of those that the device took to settle, a P/E cycle at least.
+    fn quarter(&self) -> usize {
         ((1.0 / self.query.window_cycles).ceil() as usize).max(self.recent.len() / 4)
     }
 
-    /// Write amplification was the same in each of the last three quarters of the windows, a P/E cycle or more each.
+    /// Write amplification in each of the last three quarters of the windows, a P/E cycle or more each. Several windows,
+    /// because blocks that were filled together are collected together.
+    fn by_quarter(&self) -> Option<[f64; 3]> {
+        let (all, quarter) = (self.recent.len(), self.quarter());
+        let of = |ago: usize| {
+            let end = all - ago * quarter;
+            WindowPages::of(&self.recent[end - quarter..end]).map(|written| written.amplification())
+        };
+        if all >= 3 * quarter { Some([of(2)?, of(1)?, of(0)?]) } else { None }
+    }
+
+    /// Write amplification was the same in each of them.
     fn is_steady(&self) -> bool {
-        let (all, averaged) = (self.recent.len(), self.averaged());
-        let of = |ago: usize| LifeRun::amplification_of(&self.recent[..all - ago * averaged], averaged);
-        let is_like = |ago| of(0).zip(of(ago)).is_some_and(|(now, then)| (now / then - 1.0).abs() < SETTLED);
-        all >= 4 * averaged && is_like(1) && is_like(2)
+        let Some([first, then, now]) = self.by_quarter() else { return false };
+        let is_like = |then: f64| (now / then - 1.0).abs() < SETTLED;
+        self.recent.len() >= 4 * self.quarter() && is_like(then) && is_like(first)
     }
 
     /// Simulates a window. `false` if the device is read-only now.
     fn window(&mut self) -> Result<bool, SimError> {
-        let (before, last) = (self.counts(), self.amplification());
-        self.retired_before = self.retired();
+        let (before, last, retired) = (self.counts(), self.amplification(), self.retired());
         let pages = self.query.window_cycles * self.good_blocks() * self.pages_per_block / last;
         let goes_on = match self.session.write_on(&mut self.requests, (pages * self.page_bytes) as u64) {
             Err(SimError::WornOut(_)) => false,
@@ -243,8 +295,11 @@ impl LifeRun {
         self.simulated += host;
         self.programs += programs;
         let pec = self.session.mean_pec().unwrap_or_default();
-        self.recent.push([programs, host]);
-        self.is_settled |= pec >= self.initial_pec + SETTLING_MAX || self.is_steady();
+        // Collection wins anew what a retired block had free, as if the host had written that much.
+        let lost = (self.retired() - retired) as f64 * self.pages_per_block;
+        let retired = (retired + self.retired()) as f64 / 2.0;
+        self.recent.push(WindowPages { programs: programs + lost, host: host + lost, retired });
+        self.is_settled |= pec >= self.settled_at || self.is_steady();
         self.course.push(LifePoint {
             pec,
             host_bytes: self.host * self.page_bytes,
@@ -256,53 +311,78 @@ impl LifeRun {
 
     /// Wears all blocks until some more are due to be retired.
     fn jump(&mut self) -> Result<(), String> {
-        let chips = &self.session.ssd.controller.scheduler.chips;
-        let Some(eraser) = chips.eraser.as_ref().filter(|_| self.is_settled) else { return Ok(()) };
-        let good = (0..eraser.blocks() as u32).filter(|&block| !chips.checked.array.is_bad(BlockId(block)));
-        let mut left: Vec<u32> = good.filter_map(|block| eraser.cycles_left(block)).collect();
-        left.sort_unstable();
-        let due = left.partition_point(|&cycles| cycles <= 1);
-        let retires = self.retired() > self.retired_before;
-        if retires && self.jump.as_ref().is_some_and(|jump| due > jump.due / 2) {
+        if !self.is_settled {
             return Ok(());
         }
-        self.end_jump();
-        let step = ((self.spare_blocks / u64::from(self.query.steps)).max(1) as usize).min(left.len() - due);
-        if step == 0 {
-            return Ok(());
-        }
+        let mut left = cycles_left(&self.session);
+        let due = left.partition_point(|&left| left <= 1);
+        // Blocks that are never erased do not retire, however long they are waited for.
+        let retires = matches!(&self.course[..], [.., before, last] if last.retired_blocks > before.retired_blocks);
+        let most = ((left.len() as f64 / self.amplification() * DUE_MAX) as usize).max(1);
+        let room = if retires { most.saturating_sub(due) } else { most };
+        let step = (self.spare_blocks / u64::from(self.query.steps)).max(1).min(room as u64) as usize;
         let is_first = due == 0 && self.retired() == 0;
-        let until = left[due + if is_first { 0 } else { step - 1 }];
-        let cycles = until - 1;
-        if cycles == 0 {
-            return Ok(());
-        }
-        let due = left.partition_point(|&left| left <= until);
-        let before = self.cycles();
-        self.session.wear(cycles)?;
-        let programs = (self.cycles() - before) * self.pages_per_block;
-        let windows = self.course.len();
-        let before = LifeRun::amplification_of(&self.recent, self.averaged()).unwrap_or(1.0);
-        self.recent.clear();
-        self.jump = Some(Jump { programs, before, loses_blocks: !is_first, windows, due });
+        let last = if is_first { 1 } else { due + step };
+        let Some(&until) = left.iter().take(last).next_back().filter(|&&until| until > 1) else { return Ok(()) };
+        self.session.wear(until - 1)?;
+        left.truncate(left.partition_point(|&left| left <= until));
+        self.end_measuring();
+        let others = self.good_blocks() as usize - left.len();
+        let (retired, windows) = (self.retired(), self.course.len());
+        self.jumps.push(Jump { cycles: until - 1, due: left, others, retired, windows });
         Ok(())
     }
 
-    /// Counts what the host wrote in the last jump, now that most of the blocks due behind it are retired.
-    fn end_jump(&mut self) {
-        let Some(Jump { programs, before, loses_blocks, windows, .. }) = self.jump.take() else { return };
-        let after = LifeRun::amplification_of(&self.recent, self.averaged()).filter(|_| loses_blocks);
-        let after = after.unwrap_or(before);
-        let host = programs * (1.0 / before + 1.0 / after) / 2.0;
-        self.host += host;
-        self.programs += programs;
-        self.course[windows..].iter_mut().for_each(|point| point.host_bytes += host * self.page_bytes);
+    /// Takes the windows since the last jump together; of those before the first one the last quarter. Where write
+    /// amplification still changes there, and by less each quarter, it goes on by at most as much as in the last one.
+    fn end_measuring(&mut self) {
+        let is_first = self.measured.is_empty();
+        let most = if is_first { self.quarter() } else { self.recent.len() };
+        if let Some(mut written) = WindowPages::of(&self.recent[self.recent.len().saturating_sub(most)..]) {
+            if let Some([first, then, now]) = self.by_quarter().filter(|_| is_first) {
+                let slower = (now - then) / (then - first);
+                let going_on = if slower > 0.0 { slower.min(0.5) / (1.0 - slower.min(0.5)) } else { 0.0 };
+                written.host = written.programs / (now + (now - then) * going_on);
+            }
+            self.measured.push(written);
+        }
+        self.recent.clear();
     }
 
-    /// P/E cycles of all blocks together.
-    fn cycles(&self) -> f64 {
-        let eraser = self.session.ssd.controller.scheduler.chips.eraser.as_ref();
-        eraser.map_or(0.0, |eraser| eraser.mean_pec() * eraser.blocks() as f64)
+    /// Pages of the host for each that was programmed when so many blocks were lost.
+    fn host_share(&self, retired: f64) -> f64 {
+        let behind = self.measured.partition_point(|written| written.retired < retired);
+        let share = |nth: usize| self.measured.get(nth).map(|written| 1.0 / written.amplification());
+        match (behind.checked_sub(1).and_then(share), share(behind)) {
+            (Some(below), Some(above)) => {
+                let [from, to] = [behind - 1, behind].map(|nth| self.measured[nth].retired);
+                below + (above - below) * (retired - from) / (to - from)
+            }
+            (below, above) => below.or(above).unwrap_or(1.0),
+        }
+    }
+
+    /// Counts what was written in the jumps. The device ended when so many blocks were due as it has lost.
+    fn count_jumps(&mut self) {
+        let (jumps, retired, blocks) = (std::mem::take(&mut self.jumps), self.retired(), self.blocks());
+        for jump in &jumps {
+            let (mut cycles, mut host) = (0.0, 0.0);
+            for (worn, lost) in jump.pieces(jump.until(retired)) {
+                cycles += worn;
+                host += worn * self.pages_per_block * self.host_share(lost);
+            }
+            let unlived = (jump.pieces(jump.cycles).map(|(worn, _)| worn).sum::<f64>() - cycles) / blocks;
+            self.host += host;
+            self.programs += cycles * self.pages_per_block;
+            for point in &mut self.course[jump.windows..] {
+                point.host_bytes += host * self.page_bytes;
+                point.pec -= unlived;
+            }
+        }
+    }
+
+    fn blocks(&self) -> f64 {
+        self.session.ssd.controller.scheduler.chips.eraser.as_ref().map_or(0.0, |eraser| eraser.blocks() as f64)
     }
 
     fn end(self) -> Life {
@@ -320,6 +400,15 @@ impl LifeRun {
             course: self.course,
         }
     }
+}
+
+/// What each good block has left to take, the fewest first.
+fn cycles_left(session: &Session<ObserverRef>) -> Vec<u32> {
+    let Some(eraser) = &session.ssd.controller.scheduler.chips.eraser else { return Vec::new() };
+    let good = (0..eraser.blocks() as u32).filter(|&block| !array(session).is_bad(BlockId(block)));
+    let mut left: Vec<u32> = good.filter_map(|block| eraser.cycles_left(block)).collect();
+    left.sort_unstable();
+    left
 }
 
 fn array<'a>(session: &'a Session<ObserverRef>) -> &'a pumice_nand::NandArray {

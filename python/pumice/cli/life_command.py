@@ -42,7 +42,7 @@ def life_command(
     ] = False,
     steps: Annotated[
         int, typer.Option("--steps", metavar="N", min=1, max=10_000, help="Jumps in which the spare is used up.")
-    ] = 16,
+    ] = 8,
     window: Annotated[
         float, typer.Option("--window", metavar="X", min=0.01, max=100, help="P/E cycles simulated between jumps.")
     ] = 0.5,

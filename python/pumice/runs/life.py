@@ -19,7 +19,7 @@ def life(
     *,
     whole: bool = False,
     window_cycles: float = 0.5,
-    steps: int = 16,
+    steps: int = 8,
     progress: Callable[[float], bool | None] | None = None,
 ) -> dict[str, Any]:
     """The life of a device under its workload, without a clock. Worn blocks are retired by their own errors unless the

@@ -1,7 +1,9 @@
 //! Erase times of many blocks at one wear, and what fail bits predict: the data of AERO's Figures 4,
 //! 7, 8 and 9.
 
+use pumice_ftl::erase::EraseController;
 use pumice_nand::erase::EraseTruth;
+use pumice_nand::reliability::stress;
 use pumice_types::erase::{MAX_PULSES, PULSES_PER_LOOP, total_time};
 use pumice_types::{EraseStep, FailBits};
 
@@ -49,13 +51,10 @@ pub fn distribution(request: &DistributionRequest) -> Distribution {
         mispredictions: 0,
         retired: 0,
     };
-    let truth = request.config.truth();
-    let mut steps = Vec::new();
-    for place in 0..request.blocks {
-        let mut erase = fresh(request, &truth, place);
-        sums.retired += u64::from(run_to_end(&mut erase, &mut steps));
-        sums.add(&erase, &steps);
-    }
+    erase_each(request, |erase, steps, retired| {
+        sums.retired += u64::from(retired);
+        sums.add(erase, steps);
+    });
     let n = f64::from(request.blocks.max(1));
     sums.mean_time_us /= n;
     sums.mean_stress /= n;
@@ -64,25 +63,43 @@ pub fn distribution(request: &DistributionRequest) -> Distribution {
 
 /// The steps of the erase of each block.
 pub fn sample_steps(request: &DistributionRequest) -> Vec<Vec<EraseStep>> {
-    let truth = request.config.truth();
-    let steps_of = |place| {
-        let mut steps = Vec::new();
-        run_to_end(&mut fresh(request, &truth, place), &mut steps);
-        steps
-    };
-    (0..request.blocks).map(steps_of).collect()
+    let mut sampled = Vec::new();
+    erase_each(request, |_, steps, _| sampled.push(steps.to_vec()));
+    sampled
 }
 
-/// The quantile of a place, and the erase of its block.
-fn fresh(request: &DistributionRequest, truth: &EraseTruth, place: u32) -> RunningErase {
+/// Stress of the erase of each block.
+pub(super) fn stresses(request: &DistributionRequest) -> Vec<f64> {
+    let mut stresses = Vec::with_capacity(request.blocks as usize);
+    erase_each(request, |_, steps, _| stresses.push(stress(steps)));
+    stresses
+}
+
+/// Erases blocks once each; `erased` hears of the erase, its steps, and whether the block must be retired.
+fn erase_each(request: &DistributionRequest, mut erased: impl FnMut(&RunningErase, &[EraseStep], bool)) {
+    let (truth, mut controller, mut steps) = (request.config.truth(), request.config.controller(1), Vec::new());
+    for place in 0..request.blocks {
+        let mut erase = fresh(request, &truth, &mut controller, place);
+        let retired = run_to_end(&mut erase, &mut steps);
+        erased(&erase, &steps, retired);
+    }
+}
+
+/// The erase of the block at a place; it is the controller's only one.
+fn fresh(
+    request: &DistributionRequest,
+    truth: &EraseTruth,
+    controller: &mut EraseController,
+    place: u32,
+) -> RunningErase {
     let quantile = (f64::from(place) + 0.5) / f64::from(request.blocks);
-    let mut controller = request.config.controller(1);
+    controller.memories.forget(0);
     if request.config.remembers_last_loop() {
         controller.remember_loop(0, truth.ispe_loops(quantile, request.pec));
     }
     let begin = |pec: u32| truth.begin_at(quantile, pec, u64::from(place) << 32 | u64::from(pec));
     if request.config.has_learned() && request.pec > 0 {
-        learn(&mut controller, 0, begin(request.pec - 1));
+        learn(controller, 0, begin(request.pec - 1));
     }
     let block = begin(request.pec);
     RunningErase { job: controller.begin(0), truth: block, is_verified: false }
@@ -94,7 +111,7 @@ impl Distribution {
         self.by_pulses[usize::from(report.pulses.min(MAX_PULSES))] += 1;
         self.by_loops[usize::from(report.loops.min(5))] += 1;
         self.mean_time_us += total_time(steps).as_us();
-        self.mean_stress += pumice_nand::reliability::stress(steps);
+        self.mean_stress += stress(steps);
         self.uses_margin += u64::from(report.uses_margin);
         self.mispredictions += u64::from(report.mispredictions);
     }
@@ -122,10 +139,10 @@ pub struct FelpSample {
 /// What the modified ISPE of AERO's §5.1 sees: unit pulses one by one, a verify read after each. For
 /// every block the counts before and during its last loop. Mechanism mode, whatever the request says.
 pub fn felp_samples(request: &DistributionRequest) -> Vec<FelpSample> {
-    let truth = request.config.truth();
+    let (truth, mut controller) = (request.config.truth(), request.config.controller(1));
     let mut samples = Vec::new();
     for place in 0..request.blocks {
-        let mut block = fresh(request, &truth, place).truth;
+        let mut block = fresh(request, &truth, &mut controller, place).truth;
         let needed = block.needed();
         let last_loop = needed.div_ceil(PULSES_PER_LOOP);
         let before = (last_loop - 1) * PULSES_PER_LOOP;

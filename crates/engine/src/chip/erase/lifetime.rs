@@ -2,10 +2,11 @@
 //! 13, 16 and 17.
 
 use pumice_nand::erase::LAST_MEASURED_PEC;
-use pumice_nand::reliability::{ISPE_PEC_AT_63, m_rber, relative_stress_at, stress};
+use pumice_nand::reliability::{ISPE_PEC_AT_63, m_rber, relative_stress_at};
 use pumice_types::{EraseMode, EraseScheme, RberRequirement};
 
-use super::{DistributionRequest, EraseConfig, distribution, sample_steps};
+use super::distribution::stresses;
+use super::{DistributionRequest, EraseConfig, distribution};
 
 /// PEC of one step of the integral over a block's life.
 const STEP_PEC: u32 = 100;
@@ -43,25 +44,31 @@ impl Lifetime {
     /// Integrates the mean stress of a scheme's erases over PEC. The unit is the stress of `ispe` at 5.3K
     /// PEC as measured, whatever the mode of the scheme.
     pub fn of(config: &EraseConfig) -> Lifetime {
-        Lifetime::with_curve(config, stress_curve(config, MOST_STEPS), unit_of_stress(config))
+        let curve = stress_curve(config, MOST_STEPS);
+        let unit = unit_of_stress(config, &curve);
+        Lifetime::with_curve(config, curve, unit)
     }
 
-    /// Lives of single blocks, at evenly spread quantiles from the easiest to erase: each by the stress of its own erases.
-    pub fn of_blocks(config: &EraseConfig) -> Vec<Lifetime> {
+    /// Lives of single blocks, at evenly spread quantiles from the easiest to erase: each by the stress of its own erases;
+    /// and that of the mean block, as [`Lifetime::of`] has it.
+    pub fn of_blocks(config: &EraseConfig) -> (Vec<Lifetime>, Lifetime) {
         let mut curves = vec![vec![0.0]; BLOCKS as usize];
-        let mut erases: Vec<f64> = Vec::new();
+        let mut mean = vec![0.0];
+        let (mut erases, mut of_mean): (Vec<f64>, f64) = (Vec::new(), 0.0);
         for step in 0..MOST_STEPS as u32 {
             let pec = step * STEP_PEC + STEP_PEC / 2;
             if erases.is_empty() || pec <= LAST_MEASURED_PEC + STEP_PEC {
-                let steps = sample_steps(&DistributionRequest { config: *config, pec, blocks: BLOCKS });
-                erases = steps.iter().map(|steps| config.scheme.stress_factor() * stress(steps)).collect();
+                erases = stresses(&DistributionRequest { config: *config, pec, blocks: BLOCKS });
+                of_mean = config.scheme.stress_factor() * (erases.iter().sum::<f64>() / f64::from(BLOCKS));
+                erases.iter_mut().for_each(|erase| *erase *= config.scheme.stress_factor());
             }
-            for (curve, erase) in curves.iter_mut().zip(&erases) {
+            for (curve, erase) in curves.iter_mut().zip(&erases).chain([(&mut mean, &of_mean)]) {
                 curve.push(curve[step as usize] + erase * f64::from(STEP_PEC));
             }
         }
-        let unit = unit_of_stress(config);
-        curves.into_iter().map(|curve| Lifetime::with_curve(config, curve, unit)).collect()
+        let unit = unit_of_stress(config, &mean);
+        let life = |curve| Lifetime::with_curve(config, curve, unit);
+        (curves.into_iter().map(life).collect(), life(mean))
     }
 
     fn with_curve(config: &EraseConfig, mut curve: Vec<f64>, unit: f64) -> Lifetime {
@@ -99,8 +106,12 @@ impl Lifetime {
     }
 }
 
-/// The stress at which `ispe` as measured meets requirement 63.
-fn unit_of_stress(config: &EraseConfig) -> f64 {
+/// The stress at which `ispe` as measured meets requirement 63. `curve`: the mean stress of the configured erases.
+fn unit_of_stress(config: &EraseConfig, curve: &[f64]) -> f64 {
+    let EraseConfig { scheme, misprediction_rate, mode, .. } = *config;
+    if scheme == EraseScheme::Ispe && misprediction_rate == 0.0 && mode == EraseMode::Table {
+        return interpolate(curve, ISPE_PEC_AT_63);
+    }
     let unit = EraseConfig { scheme: EraseScheme::Ispe, misprediction_rate: 0.0, mode: EraseMode::Table, ..*config };
     interpolate(&stress_curve(&unit, (ISPE_PEC_AT_63 / f64::from(STEP_PEC)) as usize + 1), ISPE_PEC_AT_63)
 }

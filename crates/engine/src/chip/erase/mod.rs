@@ -314,7 +314,7 @@ impl Eraser {
 
     /// Expected life of the mean block under this scheme.
     pub fn lifetime(&self) -> Lifetime {
-        Lifetime::of(&self.config)
+        self.endurance.as_ref().map_or_else(|| Lifetime::of(&self.config), |endurance| endurance.mean().clone())
     }
 
     /// Forgets the erases counted so far, not their wear: measuring starts here.
