@@ -67,6 +67,9 @@ pub struct LogHeader {
     pub program_order: String,
     /// Halvings of a block in the tree of partial blocks; 0 if there are none.
     pub max_splits: u8,
+    /// Runs of pages of a partial block.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub leaf_runs: u16,
     /// Shape of a block whose sub-blocks can be erased.
     pub sub_blocks: Option<SubBlockShape>,
     /// Disturbs that a leaf survives.
@@ -164,6 +167,7 @@ impl LogHeader {
             lpn_bits: config.tags.lpn_bits(),
             program_order: config.program_order.name().into(),
             max_splits: config.tree.max_splits(),
+            leaf_runs: config.tree.runs(),
             sub_blocks: config.sub_blocks.map(SubBlockShape::of),
             disturb_tolerance: config.disturb_tolerance,
             sub_block_disturb: config.sub_block_disturb.filter(|_| config.sub_blocks.is_some()),
@@ -231,6 +235,7 @@ impl LogHeader {
     /// An array with every page erased. Call only on a head that was read or made by this engine.
     pub fn array(&self) -> Result<NandArray, String> {
         let tree = PbTree::new(self.pages_per_block, self.max_splits);
+        let tree = tree.and_then(|tree| if self.leaf_runs == 1 { Some(tree) } else { tree.in_runs(self.leaf_runs) });
         let tree = tree.ok_or_else(|| format!("its head says max_splits = {}, which no block has", self.max_splits))?;
         let order = ProgramOrder::from_name(&self.program_order);
         let order = order.ok_or_else(|| format!("its head says program_order = \"{}\"", self.program_order))?;

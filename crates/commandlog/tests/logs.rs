@@ -28,6 +28,7 @@ fn header() -> LogHeader {
         lpn_bits: LPN_BITS,
         program_order: "in-order".into(),
         max_splits: 0,
+        leaf_runs: 1,
         sub_blocks: None,
         disturb_tolerance: 1,
         sub_block_disturb: None,

@@ -68,7 +68,7 @@ fn erased_pages(array: &NandArray, command: &FlashCommand) -> impl Iterator<Item
     let (config, block) = (array.config(), command.target.block);
     let pages: Vec<u16> = match command.op {
         FlashOp::Erase => (0..config.geometry.pages_per_block).collect(),
-        FlashOp::PartialErase => config.tree.page_range(command.pb()).map(|page| page as u16).collect(),
+        FlashOp::PartialErase => config.tree.page_ranges(command.pb()).flatten().map(|page| page as u16).collect(),
         FlashOp::SubBlockErase => array.pages_of_sub_blocks(command.sub_blocks()),
         FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program | FlashOp::Copy | FlashOp::Pause => Vec::new(),
     };

@@ -32,6 +32,8 @@ impl Pb {
 pub struct PbTree {
     pages_per_block: u16,
     max_splits: u8,
+    /// Runs of pages that a partial block has.
+    runs: u16,
 }
 
 /// Most splits that [`PbTree`] accepts, whatever the block's size.
@@ -42,7 +44,20 @@ impl PbTree {
     /// L is over [`MAX_SPLITS`].
     pub fn new(pages_per_block: u16, max_splits: u8) -> Option<PbTree> {
         let legal = max_splits <= PbTree::largest_legal_splits(pages_per_block);
-        (pages_per_block > 0 && legal).then_some(PbTree { pages_per_block, max_splits })
+        (pages_per_block > 0 && legal).then_some(PbTree { pages_per_block, max_splits, runs: 1 })
+    }
+
+    /// The tree of a block of so many sub-blocks that is written sub-block first: a partial block is a range of layers, and
+    /// so has a run of pages in each of them. `None` if the pages of a sub-block cannot be halved so often.
+    pub fn in_runs(self, sub_blocks: u16) -> Option<PbTree> {
+        let pages = self.pages_per_block.checked_div(sub_blocks)?;
+        let legal = self.max_splits <= PbTree::largest_legal_splits(pages);
+        (legal && self.pages_per_block.is_multiple_of(sub_blocks)).then_some(PbTree { runs: sub_blocks, ..self })
+    }
+
+    /// Runs of pages that a partial block has.
+    pub fn runs(self) -> u16 {
+        self.runs
     }
 
     /// The largest L for a block of this many pages: how often 2 divides it.
@@ -91,7 +106,11 @@ impl PbTree {
     /// Leaf that holds page `page`.
     #[inline]
     pub fn leaf_of_page(self, page: usize) -> usize {
-        page / self.pages_per_leaf()
+        if self.runs == 1 {
+            return page / self.pages_per_leaf();
+        }
+        let pages = self.pages_per_block() / usize::from(self.runs);
+        page % pages / (pages >> self.max_splits)
     }
 
     /// Pages of `pb`.
@@ -108,11 +127,19 @@ impl PbTree {
         first..first + width
     }
 
-    /// Page indices of `pb`, ascending.
+    /// Page indices of `pb`, ascending, where it is one run.
     #[inline]
     pub fn page_range(self, pb: Pb) -> Range<usize> {
+        debug_assert_eq!(self.runs, 1, "layers that restore pages in place have no blocks written sub-block first");
         let leaves = self.leaf_range(pb);
         leaves.start * self.pages_per_leaf()..leaves.end * self.pages_per_leaf()
+    }
+
+    /// Page indices of each run of `pb`, ascending.
+    pub fn page_ranges(self, pb: Pb) -> impl Iterator<Item = Range<usize>> {
+        let (leaves, runs) = (self.leaf_range(pb), usize::from(self.runs));
+        let (pages, width) = (self.pages_per_block() / runs, self.pages_per_leaf() / runs);
+        (0..runs).map(move |run| run * pages + leaves.start * width..run * pages + leaves.end * width)
     }
 }
 
@@ -143,6 +170,22 @@ mod tests {
                 assert_eq!(tree.leaf_range(tree.leaf_pb(leaf)), leaf..leaf + 1);
             }
         }
+    }
+
+    #[test]
+    fn t019_sub_block_first_a_partial_block_is_a_range_of_layers() {
+        let shape = crate::BlockShape::new(8, 3, 2, crate::WriteSequence::Sfws).expect("legal");
+        let tree = PbTree::new(48, 3).and_then(|tree| tree.in_runs(3)).expect("16 pages of a sub-block");
+        for page in 0..48u16 {
+            let leaf = tree.leaf_of_page(page.into());
+            assert_eq!(leaf, usize::from(shape.position(page).layer), "eight leaves of a layer each");
+            for pb in (1..=tree.pb_count() as u16).map(Pb) {
+                let holds = tree.page_ranges(pb).any(|run| run.contains(&usize::from(page)));
+                assert_eq!(holds, tree.leaf_range(pb).contains(&leaf), "page {page}, {pb:?}");
+            }
+        }
+        assert_eq!(PbTree::new(48, 4).and_then(|tree| tree.in_runs(2)), None, "24 pages are not halved four times");
+        assert_eq!(PbTree::new(48, 4).and_then(|tree| tree.in_runs(0)), None);
     }
 
     #[test]

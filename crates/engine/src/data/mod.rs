@@ -334,7 +334,7 @@ impl<M: PageMedium> DataPath<M> {
         let (Some(erases), pages) = (&self.erases, &mut self.medium) else { return };
         let block = command.target.block;
         match command.op {
-            FlashOp::PartialErase => pages.erase(block, erases.tree.page_range(command.pb())),
+            FlashOp::PartialErase => erases.tree.page_ranges(command.pb()).for_each(|run| pages.erase(block, run)),
             FlashOp::SubBlockErase => {
                 let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
                 let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);

@@ -14,12 +14,19 @@ use crate::support::{document, number, source, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.
 fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
-    let pages = prop_oneof![Just((8u32, 3u32)), Just((12, 2)), Just((64, 5)), Just((72, 3))];
+    let pages =
+        prop_oneof![Just((8u32, 2u32, 2u32)), Just((8, 3, 1)), Just((12, 2, 3)), Just((64, 5, 2)), Just((72, 3, 3))];
+    let sequence = prop_oneof![Just("lfws"), Just("sfws")];
+    let pages = (pages, sequence);
     let options =
         (prop_oneof![Just("gc"), Just("recency")], prop::bool::ANY, prop_oneof![Just("dynamic"), Just("static")]);
     let all = (page_settings(), pages, options, handle_settings(), map_settings());
-    all.prop_map(|(mut settings, (pages, splits), (apart, closed, allocation), handles, map)| {
+    all.prop_map(|(mut settings, (shape, sequence), (apart, closed, allocation), handles, map)| {
+        let (pages, splits, sub_blocks) = shape;
         let changes = [
+            ("geometry.layers", (pages / sub_blocks).to_string()),
+            ("geometry.sub_blocks", sub_blocks.to_string()),
+            ("geometry.write_sequence", sequence.into()),
             ("ftl.erase_unit", "partial-block".to_string()),
             ("ftl.allocation", allocation.into()),
             ("ftl.hot_cold", apart.into()),
@@ -166,7 +173,10 @@ fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
     refused(&many, "max_splits = 7; allowed: at most 6");
     refused(&[leaves, ("ftl.hot_cold", "mixed")], "needs ftl.erase_unit = \"block\"");
     let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
-    refused(&sfws, "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\"");
+    refused(
+        &[&sfws[..], &[("partial_erase.max_splits", "4")]].concat(),
+        "2^4 does not divide the 8 pages of a sub-block",
+    );
     for kind in ["nftl", "superblock-pen", "pbe"] {
         let merged = [("ftl.kind", kind), ("ftl.merge", "m-merge"), sfws[1], sfws[2], sfws[3]];
         refused(&merged, "ftl.merge = \"m-merge\" needs geometry.write_sequence = \"lfws\"");

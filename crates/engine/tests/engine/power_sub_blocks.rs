@@ -25,6 +25,10 @@ const LEAVES: &[(&str, &str)] = &[
     ("workload.requests", "240"),
 ];
 
+/// Two pages of each leaf in each of two sub-blocks.
+const LAYERS: &[(&str, &str)] =
+    &[("geometry.layers", "8"), ("geometry.sub_blocks", "2"), ("partial_erase.disturb_tolerance", "1")];
+
 /// Two handles, and blocks for them.
 const HANDLES: &[(&str, &str)] = &[
     ("ftl.handles", "2"),
@@ -62,7 +66,8 @@ pub fn devices() -> Vec<Sets<'static>> {
         in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "1"), ("erase.scheme", "aero")]]),
         in_parts(&[SUB_BLOCKS, HANDLES, &[sfws, ("partial_erase.sub_block_disturb", "4")]]),
         in_parts(&[SUB_BLOCKS, CACHED, &[("partial_erase.sub_block_disturb", "4")]]),
-        in_parts(&[LEAVES, CACHED, &[("partial_erase.disturb_tolerance", "1"), ("ftl.gc_mode", "preemptible")]]),
+        in_parts(&[LEAVES, LAYERS, CACHED, &[sfws, ("ftl.gc_mode", "preemptible")]]),
+        in_parts(&[LEAVES, LAYERS, &[sfws, ("ftl.allocation", "static"), ("partial_erase.disturb_tolerance", "2")]]),
     ]
 }
 

@@ -39,6 +39,9 @@ const DEVICE: &[(&str, &str)] = &[
     ("run.check", "integrity"),
 ];
 
+/// As often as the six pages of a sub-block can be halved.
+const ONE_SPLIT: (&str, &str) = ("partial_erase.max_splits", "1");
+
 /// Units of one page, or two: as many as there can be.
 const SIX_SPLITS: (&str, &str) = ("partial_erase.max_splits", "6");
 
@@ -50,7 +53,7 @@ const CONDITIONS: &[&[(&str, &str)]] = &[
     &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "queue"), ("ftl.gc_planes", "die")],
     &[("ftl.gc_free_threshold", "0.2"), ("ftl.gc_stop_threshold", "0.4"), ("geometry.blocks_per_plane", "20")],
     &[("workload.trim_fraction", "0.3"), ("geometry.channels", "2")],
-    &[("geometry.write_sequence", "sfws"), ("run.timed", "false"), ("workload.requests", "900")],
+    &[("geometry.write_sequence", "sfws"), ONE_SPLIT, ("run.timed", "false"), ("workload.requests", "900")],
     &[("partial_erase.sub_block_disturb", "3")],
     &[("geometry.pages_per_block", "64"), ("geometry.layers", "2"), ("geometry.sub_blocks", "32"), SIX_SPLITS],
 ];
@@ -129,10 +132,8 @@ type Case = (Sets, usize);
 /// is refused with it.
 fn allowed_cases(all: &[Sets]) -> Vec<Case> {
     let conditions = |options: &Sets| {
-        let has_leaves = options.contains(&("ftl.erase_unit", EraseUnit::PartialBlock.name()));
-        let fits = move |&nth: &usize| !(has_leaves && CONDITIONS[nth].contains(&("geometry.write_sequence", "sfws")));
         let options = options.clone();
-        (0..CONDITIONS.len()).filter(fits).map(move |nth| (options.clone(), nth))
+        (0..CONDITIONS.len()).map(move |nth| (options.clone(), nth))
     };
     all.iter().filter(|options| least_spare(&under(options, &[])).is_some()).flat_map(conditions).collect()
 }

@@ -44,22 +44,21 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
 
 /// Zones that share blocks: partial blocks of which an erase disturbs the neighbours, and sub-blocks.
 fn shared_block_settings() -> impl Strategy<Value = Sets> {
-    let leaves = (1u32..4, 0u32..3).prop_map(|(splits, tolerance)| {
-        let pages = (6 << splits).to_string();
-        let unit = [("partial_erase.unit", "partial-block"), ("ftl.zns.unit", "partial-block")];
-        let unit = unit.map(|(key, value)| (key, value.to_owned())).to_vec();
-        let tolerance = ("partial_erase.disturb_tolerance", tolerance.to_string());
-        (
-            1 << splits,
-            [
-                unit,
-                vec![("geometry.pages_per_block", pages), ("partial_erase.max_splits", splits.to_string()), tolerance],
-            ]
-            .concat(),
-        )
+    let sequence = || prop_oneof![Just("lfws"), Just("sfws")];
+    let leaves = (1u32..4, 0u32..3, sequence()).prop_map(|(splits, tolerance, sequence)| {
+        let pairs = [
+            ("partial_erase.unit", "partial-block".to_owned()),
+            ("partial_erase.max_splits", splits.to_string()),
+            ("partial_erase.disturb_tolerance", tolerance.to_string()),
+            ("ftl.zns.unit", "partial-block".into()),
+            ("geometry.layers", (2 << splits).to_string()),
+            ("geometry.sub_blocks", "3".into()),
+            ("geometry.pages_per_block", (6 << splits).to_string()),
+            ("geometry.write_sequence", sequence.into()),
+        ];
+        (1 << splits, pairs.to_vec())
     });
-    let sequence = prop_oneof![Just("lfws"), Just("sfws")];
-    let sub_blocks = (1u32..5, 0u32..3, 1u32..3, sequence).prop_map(|(layers, sub_blocks, bits, sequence)| {
+    let sub_blocks = (1u32..5, 0u32..3, 1u32..3, sequence()).prop_map(|(layers, sub_blocks, bits, sequence)| {
         let sub_blocks = 2u32 << sub_blocks;
         let pairs = [
             ("partial_erase.unit", "sub-block".to_owned()),

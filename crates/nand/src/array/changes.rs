@@ -118,20 +118,19 @@ impl NandArray {
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
-        let (pages, erased) = (tree.page_range(pb), tree.leaf_range(pb));
+        let erased = tree.leaf_range(pb);
         let (words, leaves) = (self.words(block), self.leaves(block));
         let programmed = &mut self.programmed[words];
-        bits::clear_range(programmed, pages.start, pages.end);
-        let width = tree.pages_per_leaf();
+        tree.page_ranges(pb).for_each(|run| bits::clear_range(programmed, run.start, run.end));
         let counters = &mut self.disturb[leaves.clone()];
         disturb::partial_erase(counters, &erased, |leaf| {
-            bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0
+            tree.page_ranges(tree.leaf_pb(leaf)).any(|run| bits::count_range(programmed, run.start, run.end) > 0)
         });
         let tolerance = self.config.disturb_tolerance;
         let truth = &mut self.blocks[block.index()];
         truth.partially_erased = true;
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
-        self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
-        self.forget_cuts_in(block, |page| pages.contains(&usize::from(page)));
+        self.leaf_erases[leaves][erased.clone()].iter_mut().for_each(|count| *count += 1);
+        self.forget_cuts_in(block, |page| erased.contains(&tree.leaf_of_page(usize::from(page))));
     }
 }

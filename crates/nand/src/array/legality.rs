@@ -99,7 +99,8 @@ impl NandArray {
         if let Some(units) = &self.sub_blocks {
             return units.count(programmed, units.unit_of(page.page), page.page) == 0;
         }
-        let leaf_end = (self.config.tree.leaf_of_page(index) + 1) * self.config.tree.pages_per_leaf();
-        bits::count_range(programmed, index, leaf_end) == 0
+        let tree = self.config.tree;
+        let runs = tree.page_ranges(tree.leaf_pb(tree.leaf_of_page(index))).filter(|run| run.end > index);
+        runs.map(|run| bits::count_range(programmed, run.start.max(index), run.end)).all(|later| later == 0)
     }
 }

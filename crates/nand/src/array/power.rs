@@ -294,7 +294,7 @@ impl NandArray {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
             FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
             FlashOp::PartialErase => {
-                let pages = self.config.tree.page_range(command.pb()).map(|page| page as u16).collect();
+                let pages = self.config.tree.page_ranges(command.pb()).flatten().map(|page| page as u16).collect();
                 self.tear_part(command, pages, left, draw)?;
             }
             FlashOp::SubBlockErase => {

@@ -174,7 +174,12 @@ impl GeometryKeys {
         Ok(())
     }
 
-    /// Refuses what erases partial blocks where their pages do not lie in neighbouring layers.
+    /// Sub-blocks that are written one after the other; `None` layer first.
+    pub fn sub_blocks_in_turn(&self) -> Option<u16> {
+        self.sub_blocks.filter(|_| self.write_sequence == WriteSequence::Sfws)
+    }
+
+    /// Refuses what restores partial blocks in place where their pages do not lie behind each other.
     ///
     /// # Errors
     /// What `wanted` needs, with the reason.
@@ -183,7 +188,7 @@ impl GeometryKeys {
             WriteSequence::Lfws => Ok(()),
             WriteSequence::Sfws => Err(refuse!(
                 "{wanted} needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is a range of layers, \
-                 and sub-block first neighbouring pages do not lie in neighbouring layers"
+                 and sub-block first its pages are no run that can be restored in place"
             )),
         }
     }

@@ -66,12 +66,14 @@ impl ChipKeys {
             PartialEraseUnit::None | PartialEraseUnit::SubBlock => 0,
         };
         let pages = self.geometry.pages_per_block;
-        PbTree::new(pages, splits).ok_or_else(|| {
+        let tree = PbTree::new(pages, splits).ok_or_else(|| {
             let largest = PbTree::largest_legal_splits(pages);
             refuse!(
                 "partial_erase.max_splits = {splits}: 2^{splits} does not divide geometry.pages_per_block = {pages}; the largest legal value is {largest}"
             )
-        })
+        })?;
+        // Where that is refused, nothing erases parts.
+        Ok(self.geometry.sub_blocks_in_turn().and_then(|sub_blocks| tree.in_runs(sub_blocks)).unwrap_or(tree))
     }
 
     /// Refuses partial erases that the chips cannot do.
