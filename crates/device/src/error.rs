@@ -5,7 +5,8 @@ use pumice_engine::SimError;
 use pumice_types::RequestKind;
 use thiserror::Error;
 
-use crate::LATEST;
+/// The last instant that a call may name, in nanoseconds: 146 years.
+pub const LATEST: u64 = 1 << 62;
 
 /// A call that a device refuses. Every text is one line.
 #[derive(Debug, Error)]

@@ -25,15 +25,17 @@
 //! `pumice run` runs on the same requests, and its result is the same.
 #![forbid(unsafe_code)]
 
+mod checks;
 mod completions;
 mod data;
 mod error;
+mod request;
 mod snapshot;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use pumice_config::{Check, Config, PowerFailure};
+use pumice_config::{Check, Config};
 pub use pumice_config::{SpecError, SpecSource};
 pub use pumice_engine::ZoneError;
 use pumice_engine::data::check_pages;
@@ -43,77 +45,12 @@ use pumice_types::{HostRequest, Time};
 pub use pumice_types::{RequestKind, ZoneCommand};
 use serde_json::Value;
 
+use checks::{check_instant, refuse_failures, refuse_what_needs_a_run};
 use completions::Completions;
 pub use completions::{DeviceCompletion, Status};
 use data::KeptData;
 pub use error::DeviceError;
-
-/// Kinds of request, by the numbers that they have in C and Python.
-pub const KINDS: [RequestKind; 9] = [
-    RequestKind::Read,
-    RequestKind::Write,
-    RequestKind::Trim,
-    RequestKind::Flush,
-    RequestKind::Zone(ZoneCommand::Append),
-    RequestKind::Zone(ZoneCommand::Open),
-    RequestKind::Zone(ZoneCommand::Close),
-    RequestKind::Zone(ZoneCommand::Finish),
-    RequestKind::Zone(ZoneCommand::Reset),
-];
-
-/// What a host asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceRequest {
-    /// What to do.
-    pub kind: RequestKind,
-    /// First byte; 0 for a flush.
-    pub offset_bytes: u64,
-    /// Length in bytes; 0 for a flush and a command to a zone that is no append, and for nothing else.
-    pub bytes: u32,
-    /// A write that is to outlast a power cut once it is done (force unit access).
-    pub fua: bool,
-    /// The placement handle or stream that a write names; 0 if it names none.
-    pub stream: u8,
-    /// The flow that it belongs to, by its number among those of the spec; 0 if there are none.
-    pub flow: u8,
-}
-
-impl DeviceRequest {
-    /// A read of so many bytes.
-    pub fn read(offset_bytes: u64, bytes: u32) -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Read, offset_bytes, bytes, fua: false, stream: 0, flow: 0 }
-    }
-
-    /// A write of so many bytes.
-    pub fn write(offset_bytes: u64, bytes: u32) -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Write, ..DeviceRequest::read(offset_bytes, bytes) }
-    }
-
-    /// A trim of so many bytes.
-    pub fn trim(offset_bytes: u64, bytes: u32) -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Trim, ..DeviceRequest::read(offset_bytes, bytes) }
-    }
-
-    /// A flush: what was acknowledged before it is to outlast a power cut once it is done.
-    pub fn flush() -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Flush, ..DeviceRequest::read(0, 0) }
-    }
-
-    /// The request as the engine takes it, at this instant.
-    #[inline]
-    fn at(&self, now: u64) -> HostRequest {
-        let DeviceRequest { kind, offset_bytes, bytes, fua, stream, flow } = *self;
-        HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream, flow }
-    }
-
-    /// A command to the zone in which this byte lies; only an append has a length.
-    pub fn zone(command: ZoneCommand, offset_bytes: u64, bytes: u32) -> DeviceRequest {
-        DeviceRequest { kind: RequestKind::Zone(command), ..DeviceRequest::read(offset_bytes, bytes) }
-    }
-}
-
-/// The last instant that a call may name, in nanoseconds: 146 years.
-const LATEST: u64 = 1 << 62;
+pub use request::{DeviceRequest, KINDS};
 
 /// The life of a device: on, off and on again as often as its caller says, until its result is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -477,42 +414,6 @@ impl Device {
         self.session.ssd.controller.scheduler.chips.checked.leave_copies_unguarded();
     }
 
-    fn check_is_on(&self) -> Result<(), DeviceError> {
-        match self.power {
-            Power::On => Ok(()),
-            Power::Off(_) => Err(DeviceError::NoPower),
-            Power::Ended => Err(DeviceError::Ended),
-        }
-    }
-
-    fn check_not_past(&self, at: u64) -> Result<(), DeviceError> {
-        check_instant(at, self.now())
-    }
-
-    #[inline]
-    fn check_range(&self, request: &HostRequest) -> Result<(), DeviceError> {
-        let HostRequest { kind, offset_bytes, bytes, .. } = *request;
-        let is_legal = match kind {
-            RequestKind::Flush => offset_bytes == 0 && bytes == 0,
-            RequestKind::Zone(_) if !self.config.ftl.has_host_zones() => return Err(DeviceError::NoZones),
-            RequestKind::Zone(command) => {
-                (bytes > 0) == (command == ZoneCommand::Append) && offset_bytes < self.capacity
-            }
-            RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
-                bytes > 0 && offset_bytes.checked_add(u64::from(bytes)).is_some_and(|end| end <= self.capacity)
-            }
-        };
-        if is_legal {
-            return Ok(());
-        }
-        Err(DeviceError::Range { kind, offset_bytes, bytes, capacity: self.capacity })
-    }
-
-    fn check_flow(&self, flow: u8) -> Result<(), DeviceError> {
-        let flows = self.config.flows.len().max(1);
-        if usize::from(flow) < flows { Ok(()) } else { Err(DeviceError::Flow { flow, flows }) }
-    }
-
     /// An error of the simulation ends the device.
     fn ended_well<T>(&mut self, done: Result<T, SimError>) -> Result<T, DeviceError> {
         done.map_err(|error| {
@@ -520,41 +421,4 @@ impl Device {
             error.into()
         })
     }
-}
-
-/// Refuses an instant that is past at a device's present, or too late for its clock.
-fn check_instant(at: u64, present: u64) -> Result<(), DeviceError> {
-    match at {
-        _ if at < present => Err(DeviceError::Past { at, present }),
-        _ if at > LATEST => Err(DeviceError::TooLate { at }),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a spec that asks for what a device in another program has not.
-fn refuse_what_needs_a_run(config: &Config) -> Result<(), SpecError> {
-    let refuse = |text: &str| Err(SpecError(text.into()));
-    if !config.run.timed {
-        return refuse("run.timed = false: a device in another program lives in that program's time; allowed: true");
-    }
-    if config.run.until.is_some() {
-        return refuse("run.until: a device in another program ends when that program ends; leave it out");
-    }
-    if config.power.cuts > 0 {
-        return refuse(
-            "power.cuts: they are drawn over the length of a workload, and this device knows none; allowed: 0, \
-             or power.cut_at_s, power.cut_at_command, or the call that cuts the power",
-        );
-    }
-    Ok(())
-}
-
-/// Refuses drives that fail, for a device that keeps no bytes.
-fn refuse_failures(config: &Config) -> Result<(), SpecError> {
-    if config.power.failure == PowerFailure::None {
-        return Ok(());
-    }
-    let text = "power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\", or a device \
-                opened with data";
-    Err(SpecError(text.into()))
 }
