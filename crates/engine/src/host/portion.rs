@@ -72,7 +72,7 @@ impl Shares {
 pub struct DealtRequest {
     /// The request.
     pub request: HostRequest,
-    /// Its number in the workload.
+    /// Number of the request in the workload.
     pub number: u64,
     /// The number of its first page access among those of all threads.
     pub access: u64,

@@ -249,6 +249,39 @@ fn t450_handles_recover_at_their_least_over_provisioning() {
     assert!(cuts > 800.0, "{cuts} cuts");
 }
 
+#[test]
+fn t462_parts_of_blocks_recover_at_their_least_over_provisioning() {
+    let mut cuts = 0.0;
+    for (unit, place, sequence) in
+        ["sub-block", "partial-block"].iter().flat_map(|&unit| [(unit, "ram", "lfws"), (unit, "cached", "sfws")])
+    {
+        for mode in GcMode::ALL {
+            let mut sets = DEVICE.to_vec();
+            sets.extend([
+                ("ftl.erase_unit", unit),
+                ("partial_erase.unit", unit),
+                ("geometry.write_sequence", sequence),
+                ONE_SPLIT,
+                ("ftl.map_place", place),
+                ("ftl.gc_mode", mode.name()),
+                ("ftl.recovery", "scan"),
+                ("geometry.channels", "2"),
+                ("geometry.blocks_per_plane", "24"),
+                ("workload.requests", "600"),
+                ("power.cuts", "30"),
+            ]);
+            sets.extend((place == "cached").then_some(("ftl.map_cache_entries", "40")));
+            let least = least_spare(&sets).expect("these settings go together");
+            let spec = with_spare(&sets, &least).unwrap_or_else(|error| panic!("{least} is called enough: {error}"));
+            let outcome = run(&spec, 1.0, &mut |_| true);
+            let outcome = outcome.unwrap_or_else(|error| panic!("{error} with {least}, {sets:?}"));
+            assert_eq!(outcome.integrity_error, None, "{sets:?}");
+            cuts += number(&outcome.document, "power.cuts");
+        }
+    }
+    assert!(cuts > 500.0, "{cuts} cuts");
+}
+
 /// The log of a device of units was larger than the room that was reserved for it.
 #[test]
 fn t451_units_run_and_recover_at_their_least_over_provisioning() {

@@ -64,7 +64,7 @@ struct PlaneShare {
     victims: ClosedBlocks,
     /// Free blocks that belong to translation pages.
     free: u32,
-    /// Those of them that are set aside; the others are any of the pool.
+    /// Free blocks that are set aside; the others are any of the pool.
     aside: VecDeque<BlockId>,
 }
 
