@@ -18,8 +18,11 @@ fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         prop_oneof![Just((8u32, 2u32, 2u32)), Just((8, 3, 1)), Just((12, 2, 3)), Just((64, 5, 2)), Just((72, 3, 3))];
     let sequence = prop_oneof![Just("lfws"), Just("sfws")];
     let pages = (pages, sequence);
-    let options =
-        (prop_oneof![Just("gc"), Just("recency")], prop::bool::ANY, prop_oneof![Just("dynamic"), Just("static")]);
+    let options = (
+        prop_oneof![Just("mixed"), Just("gc"), Just("recency")],
+        prop::bool::ANY,
+        prop_oneof![Just("dynamic"), Just("static")],
+    );
     let all = (page_settings(), pages, options, handle_settings(), map_settings());
     all.prop_map(|(mut settings, (shape, sequence), (apart, closed, allocation), handles, map)| {
         let (pages, splits, sub_blocks) = shape;
@@ -171,7 +174,7 @@ fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
     refused(&[leaves, ("partial_erase.unit", "none")], "needs partial_erase.unit = \"partial-block\"");
     let many = [leaves, ("geometry.pages_per_block", "128"), ("partial_erase.max_splits", "7")];
     refused(&many, "max_splits = 7; allowed: at most 6");
-    refused(&[leaves, ("ftl.hot_cold", "mixed")], "needs ftl.erase_unit = \"block\"");
+    refused(&[leaves, ("ftl.wear_leveling", "static")], "needs ftl.erase_unit = \"block\"");
     let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
     refused(
         &[&sfws[..], &[("partial_erase.max_splits", "4")]].concat(),

@@ -58,7 +58,7 @@ fn in_parts(more: &[&[(&'static str, &'static str)]]) -> Sets<'static> {
 pub fn devices() -> Vec<Sets<'static>> {
     let sfws = ("geometry.write_sequence", "sfws");
     vec![
-        in_parts(&[SUB_BLOCKS, &[("ftl.gc_mode", "background")]]),
+        in_parts(&[SUB_BLOCKS, &[("ftl.gc_mode", "background"), ("ftl.hot_cold", "mixed")]]),
         in_parts(&[SUB_BLOCKS, &[sfws, ("ftl.allocation", "static")]]),
         in_parts(&[SUB_BLOCKS, &[sfws, ("partial_erase.sub_block_disturb", "4"), ("ftl.gc_mode", "preemptible")]]),
         in_parts(&[SUB_BLOCKS, &[("partial_erase.sub_block_disturb", "5"), ("geometry.bad_blocks_per_plane", "1")]]),

@@ -26,7 +26,7 @@
 //!    and the host's block can be opened, which makes (1) true for the next victim.
 //!
 //! In steps, host writes come between two copies. They take no room of a victim in work: above the floor
-//! U units stay free; and where host and copies share one block, the victim is finished first if no block is
+//! U units stay free; and where host and copies share one block, the victim is finished first if fewer are
 //! free ([`PageFtl::make_room`]). Static wear levelling moves at most P pages with at least one block free (1),
 //! and gives a block back. Translation pages have blocks of their own, which are not among B, and the same
 //! argument with a floor of one block ([`crate::layers::page::CachedMap::blocks_for`]).
@@ -51,10 +51,10 @@ impl PageFtl {
     ) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
         if state.open[stream.index()].is_some() {
-            // Where all pages share a block, its room belongs to a victim in work that cannot open
-            // another one.
-            let shared = state.job.is_some() && self.config.hot_cold.shares_blocks();
-            if shared && self.free_units(plane) == 0 {
+            // Where all pages share a block, its room belongs to a victim in work that may need more than it could
+            // open another one for.
+            let job = state.job.filter(|_| self.config.hot_cold.shares_blocks());
+            if job.is_some_and(|job| self.units_for_copies(plane, &job) < self.config.units.pages.units()) {
                 self.collect_urgently(plane, plan)?;
             }
             return Ok(false);

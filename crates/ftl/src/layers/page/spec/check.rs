@@ -1,7 +1,7 @@
 //! What stands in the way of a page-level FTL.
 
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{Choice, SpecError, refuse};
+use pumice_types::{SpecError, refuse};
 
 use super::map_units;
 use super::page_spec::{
@@ -16,9 +16,6 @@ use crate::seam::{LayerSpec, MapPlace, Recovery, typed_share};
 
 /// Most pages of a device whose journal tells a page from an open block by one bit of 32.
 const LOGGED_PAGES_MAX: u64 = SLOT_RECORD as u64;
-
-/// What is needed where parts of blocks could be erased, but are not yet.
-const WHOLE_BLOCKS: &str = "ftl.erase_unit = \"block\" (parts of blocks are not built here)";
 
 /// Bytes of a spare area that say how often the block was erased.
 const WEAR_BYTES: u32 = 4;
@@ -224,14 +221,12 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError> 
     if unit == EraseUnit::Block {
         return Ok(());
     }
-    let found = quoted(unit);
-    let whole_blocks_only = [
-        ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
-        ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
-    ];
-    whole_blocks_only.into_iter().try_for_each(|(key, value, used)| {
-        needs(format_args!("ftl.{key} = \"{value}\""), [(used, WHOLE_BLOCKS, found.clone())])
-    })
+    let leveling = keys.wear_leveling;
+    let whole_blocks = "ftl.erase_unit = \"block\" (parts of blocks are not built here)";
+    needs(
+        format_args!("ftl.wear_leveling = \"{leveling}\""),
+        [(leveling != Leveling::None, whole_blocks, quoted(unit))],
+    )
 }
 
 /// Refuses a map in flash without a budget, with two, or a budget without such a map.

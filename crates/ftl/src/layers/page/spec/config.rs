@@ -127,7 +127,7 @@ pub struct PageConfig {
     pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
-    /// What is erased apart. Static and dynamic wear levelling and [`HotCold::Mixed`] need whole blocks.
+    /// What is erased apart. Static and dynamic wear levelling need whole blocks.
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
