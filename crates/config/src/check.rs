@@ -1,7 +1,7 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
 use pumice_ftl::{AgedBy, EraseGroup, FtlKind, OpenBlocks};
-use pumice_ftl::{Recovery, ResetErases};
+use pumice_ftl::{FinishPace, Recovery, ResetErases};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{
@@ -118,13 +118,16 @@ fn check_zones(config: &Config) -> Result<(), SpecError> {
     }
 }
 
-/// Refuses a write buffer that programs pages of a zone in another order than they came, and erases that hold back a
-/// buffer that is not there.
+/// Refuses a write buffer that programs pages of a zone in another order than they came, and rules of a buffer that is
+/// not there.
 fn check_zone_buffer(config: &Config) -> Result<(), SpecError> {
-    let (buffer, flush, erases) = (config.host.write_buffer_kib, config.host.flush, config.ftl.zns.reset_erases);
-    if erases == ResetErases::Alone {
-        let rule = (buffer == 0, "a host.write_buffer_kib", "0".into());
-        needs("ftl.zns.reset_erases = \"alone\"", [rule])?;
+    let (buffer, flush, zns) = (config.host.write_buffer_kib, config.host.flush, &config.ftl.zns);
+    let has_none = || (buffer == 0, "a host.write_buffer_kib", "0".into());
+    if zns.reset_erases == ResetErases::Alone {
+        needs("ftl.zns.reset_erases = \"alone\"", [has_none()])?;
+    }
+    if zns.finish_pace == FinishPace::Shared {
+        needs("ftl.zns.finish_pace = \"shared\"", [has_none()])?;
     }
     let rule = (buffer > 0 && flush != FlushPolicy::Eager, "host.flush = \"eager\" with a write buffer", quoted(flush));
     needs("ftl.zns.interface = \"zones\"", [rule])

@@ -84,7 +84,7 @@ pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
 }
 
 /// Keys of the chips' sections that only a controller reads.
-const OF_THE_CONTROLLER: [&str; 25] = [
+const OF_THE_CONTROLLER: [&str; 26] = [
     "geometry.capacity_gib",
     "timing.plane_reads",
     "timing.multi_plane",
@@ -100,6 +100,7 @@ const OF_THE_CONTROLLER: [&str; 25] = [
     "erase.suspend_us",
     "erase.resume_us",
     "erase.max_suspensions",
+    "program.spread",
     "program.suspension",
     "program.pulses",
     "program.protected_pulses",

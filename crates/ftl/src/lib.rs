@@ -49,9 +49,9 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    BegunRequest, ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, ForcedOut, FreshRoom,
-    GatheredUnits, Homes, HostZones, Layer, LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace, MemoryUse,
-    MergeMethod, MergePolicy, Merging, OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders, ResetErases,
-    Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, UPointer, ZoneCounters,
-    ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+    BegunRequest, ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, FinishPace, ForcedOut,
+    FreshRoom, GatheredUnits, Homes, HostZones, Layer, LayerParts, LayerSpec, LogSize, LookAhead, MapLoads, MapPlace,
+    MemoryUse, MergeMethod, MergePolicy, Merging, OwnCounts, Recovery, RecoveryCounts, Reports, RequestBorders,
+    ResetErases, Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, UPointer,
+    ZoneCounters, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
 };

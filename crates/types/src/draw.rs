@@ -4,8 +4,10 @@
 //! whatever order blocks are met, and must cost no memory. Purposes are named like the streams of
 //! drawn numbers, so that one purpose tells nothing of another.
 
+use serde::{Deserialize, Serialize};
+
 /// The numbers of one purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw(u64);
 
 impl Draw {

@@ -99,6 +99,12 @@ impl PageTimes {
         self
     }
 
+    /// Pages that one command programs.
+    pub fn pages_together(&self) -> u16 {
+        let takes_time = |time: &Time| *time > Time::ZERO;
+        self.programs.iter().position(takes_time).map_or(1, |last| last as u16 + 1)
+    }
+
     /// Whether pages differ.
     #[inline]
     pub fn differ(&self) -> bool {

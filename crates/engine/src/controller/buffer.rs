@@ -24,6 +24,8 @@ struct BufferedPage {
     program: u64,
     /// The page's program has its place in flash, behind the read of the old copy if there was one.
     is_placed: bool,
+    /// Pages before it that its command programs with it, and whose places it holds until then.
+    holds: u16,
 }
 
 /// A page of the buffer that is to be programmed now.
@@ -65,6 +67,8 @@ const ENTRIES_ORDERED: usize = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: usize,
+    /// Places without entries: of padding of zones, and of pages that have moved to their chips and are being programmed.
+    held: usize,
     policy: FlushPolicy,
     entries: Vec<Option<BufferedPage>>,
     /// Places whose entry was released.
@@ -88,6 +92,7 @@ impl WriteBuffer {
         let beforehand = capacity.min(ENTRIES_BEFOREHAND);
         WriteBuffer {
             capacity,
+            held: 0,
             policy,
             entries: Vec::with_capacity(beforehand),
             free: Vec::with_capacity(beforehand),
@@ -124,8 +129,9 @@ impl WriteBuffer {
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
         let at = self.place()?;
         let (mask, written) = (mask | base, self.writes);
-        let (flushing, program, is_placed) = (false, 0, false);
-        self.entries[at as usize] = Some(BufferedPage { lpn, mask, stream, flushing, written, program, is_placed });
+        let (flushing, program, is_placed, holds) = (false, 0, false, 0);
+        self.entries[at as usize] =
+            Some(BufferedPage { lpn, mask, stream, flushing, written, program, is_placed, holds });
         self.older.extend(self.newest.insert(lpn, at).map(|older| (lpn, older)));
         self.note_order(at);
         self.waiting_to_flush += 1;
@@ -134,14 +140,29 @@ impl WriteBuffer {
 
     /// A place for a new entry; `None` if the buffer is full.
     fn place(&mut self) -> Option<u32> {
+        if self.entries.len() - self.free.len() + self.held >= self.capacity {
+            return None;
+        }
         if let Some(at) = self.free.pop() {
             return Some(at);
         }
-        if self.entries.len() == self.capacity {
-            return None;
-        }
         self.entries.push(None);
         Some(self.entries.len() as u32 - 1)
+    }
+
+    /// Places in all.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Takes places for so many pages without entries, even if none is free.
+    pub fn hold(&mut self, pages: u16) {
+        self.held += usize::from(pages);
+    }
+
+    /// Frees the places of so many pages without entries.
+    pub fn let_go(&mut self, pages: u16) {
+        self.held -= usize::from(pages);
     }
 
     /// Puts an entry last in the order of writes; its former places are dropped now and then.
@@ -216,9 +237,9 @@ impl WriteBuffer {
         Some(DuePage { entry: at, lpn: entry.lpn, mask: entry.mask, stream: entry.stream })
     }
 
-    /// The program of an entry has been given its place.
-    pub fn note_placed(&mut self, at: u32) {
-        self.entries[at as usize].iter_mut().for_each(|entry| entry.is_placed = true);
+    /// The program of an entry has been given its place; it is to hold the places of so many others while it runs.
+    pub fn note_placed(&mut self, at: u32, holds: u16) {
+        self.entries[at as usize].iter_mut().for_each(|entry| (entry.is_placed, entry.holds) = (true, holds));
     }
 
     /// Whether an older program of the same page has no place yet. The program of this entry must wait for that: what
@@ -247,6 +268,7 @@ impl WriteBuffer {
     /// Frees an entry whose program is done, and adds the requests that waited for it last to `served`.
     pub fn release(&mut self, at: u32, served: &mut VecDeque<u32>) {
         let Some(entry) = self.entries[at as usize].take() else { return };
+        self.held -= usize::from(entry.holds);
         if let Entry::Occupied(newest) = self.newest.entry(entry.lpn)
             && *newest.get() == at
         {
@@ -372,9 +394,9 @@ mod tests {
         assert!(buffer.is_placing(Lpn(7)) && !buffer.is_placing(Lpn(8)));
         assert!(writes(&mut buffer, 7, HIGH));
         let (second, ..) = next(&mut buffer, false).expect("eager");
-        buffer.note_placed(first);
+        buffer.note_placed(first, 0);
         assert!(buffer.is_placing(Lpn(7)), "the second program has no place yet");
-        buffer.note_placed(second);
+        buffer.note_placed(second, 0);
         assert!(!buffer.is_placing(Lpn(7)));
         buffer.trim(Lpn(7));
         assert!(!buffer.holds(Lpn(7), 1) && buffer.holds_any(Lpn(7)), "its place in the buffer is still taken");

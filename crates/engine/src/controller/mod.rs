@@ -235,7 +235,7 @@ impl Controller {
         let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
         access.groups_left -= 1;
         if access.groups_left > 0 {
-            self.begin_next(done.token, moment)?;
+            self.command_ended(done.token, moment)?;
             return Ok(PageEnd::Internal);
         }
         let stage = access.stage;
@@ -278,7 +278,7 @@ impl Controller {
     }
 
     /// Stores writes that waited for room in the write buffer.
-    fn let_in(&mut self, moment: &mut Moment) -> Result<(), SimError> {
+    pub(super) fn let_in(&mut self, moment: &mut Moment) -> Result<(), SimError> {
         while let Some(&(access, _)) = self.waiting.front() {
             match self.write_to_buffer(&access, moment)? {
                 BufferedWrite::NoRoom => break,

@@ -81,8 +81,8 @@ impl Controller {
         loop {
             self.plan.clear();
             let Some(operation) = self.ftl.next_operation(&mut self.plan) else { return Ok(Ok(groups)) };
-            if let Some(at_once) = self.in_turn.at_once(operation) {
-                groups += self.begin_in_turn((request, command.1), (operation, at_once), moment)?;
+            if self.in_turn.has_turns(operation) {
+                groups += self.begin_in_turn((request, command.1), operation, moment)?;
                 continue;
             }
             groups += self.submit_plan(&Wait::for_all(request), moment)?;

@@ -91,8 +91,9 @@ impl Controller {
             self.tell_read(&access, &mut moment.observer);
             let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
             let look_up = self.plan.look_up;
+            let holds = self.plan.commands.last().map_or(0, |last| self.in_turn.programmed_with(last));
             let mut groups = match self.in_turn.holds(&access) {
-                true => self.hold_program(wait),
+                true => self.send_or_hold(wait, moment)?,
                 false => self.submit_plan(&wait, moment)?,
             };
             if look_up > Time::ZERO {
@@ -104,7 +105,7 @@ impl Controller {
                 access.groups_left = groups;
             }
             if let (Stage::Data, Waits::Buffer(entry), Some(buffer)) = (access.stage, access.waits, &mut self.buffer) {
-                buffer.note_placed(entry);
+                buffer.note_placed(entry, if self.in_turn.holds(&access) { holds } else { 0 });
             }
             self.begin_operations(moment)?;
             if groups > 0 {

@@ -23,7 +23,9 @@ impl Controller {
     pub fn new(host: &HostKeys, page_bytes: u32, mut ftl: Ftl, scheduler: Scheduler) -> Controller {
         let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
         let conduct = ftl.layer().conduct();
-        let in_turn = InTurn::new(ftl.layer_mut().host_zones().map(|zones| zones.in_turn()));
+        let rules = ftl.layer_mut().host_zones().map(|zones| zones.in_turn());
+        let together = u32::from(scheduler.chips.timing.pages.pages_together());
+        let in_turn = InTurn::new(rules, [scheduler.chips.checked.array.config().geometry.dies(), together]);
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.layer_mut().map_loads().is_some(),

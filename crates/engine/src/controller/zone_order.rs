@@ -1,10 +1,10 @@
-//! What keeps the order of a zone: erases that follow one another, padding that comes a few pages at a time, and pages that
+//! What keeps the order of a zone: erases that follow one another, padding that shares the write buffer, and pages that
 //! wait for room in the write buffer.
 
 use std::collections::VecDeque;
 
-use pumice_ftl::{ResetErases, ZoneOperation};
-use pumice_types::{FlashCommand, FlashOp, Lpn, RequestKind, ZoneCommand};
+use pumice_ftl::{FinishPace, ResetErases, ZoneOperation};
+use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Lpn, RequestKind, ZoneCommand};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
@@ -22,38 +22,50 @@ struct ZoneCommands {
     page: Lpn,
     /// Commands that have not begun.
     left: VecDeque<FlashCommand>,
+    /// Commands that run.
+    running: usize,
 }
 
 /// Zone operations whose commands follow one another.
 #[derive(Clone)]
 pub(super) struct InTurn {
     rule: ResetErases,
-    /// Pages of a finish that are programmed at one time.
-    padding: Option<u32>,
+    /// Padding goes through the write buffer, a part of it as large as that of each open zone.
+    shares: bool,
     zones: Vec<ZoneCommands>,
-    /// Programs of buffered pages that begin when no zone is erased any more.
-    held: Vec<(FlashCommand, Wait)>,
+    /// By die, programs of buffered pages that wait until no zone is erased any more and the die has done what it has.
+    held: Vec<VecDeque<(FlashCommand, Wait)>>,
+    /// Pages that one command programs.
+    together: u16,
 }
 
 impl InTurn {
-    /// As the layer's rules say, if its host knows of zones.
-    pub(super) fn new(rules: Option<(ResetErases, Option<u32>)>) -> InTurn {
-        let (rule, padding) = rules.unwrap_or((ResetErases::Together, None));
-        InTurn { rule, padding, zones: Vec::new(), held: Vec::new() }
+    /// As the layer's rules say, if its host knows of zones, on so many dies of which a command programs so many pages.
+    pub(super) fn new(rules: Option<(ResetErases, FinishPace)>, [dies, together]: [u32; 2]) -> InTurn {
+        let held = vec![VecDeque::new(); if rules.is_some() { dies as usize } else { 0 }];
+        let (rule, pace) = rules.unwrap_or((ResetErases::Together, FinishPace::AtOnce));
+        let together = together as u16;
+        InTurn { rule, shares: pace == FinishPace::Shared, zones: Vec::new(), held, together }
     }
 
-    /// How many commands of an operation run at one time; `None` if all do.
-    pub(super) fn at_once(&self, operation: ZoneOperation) -> Option<u32> {
+    /// Whether not all commands of an operation begin at once.
+    pub(super) fn has_turns(&self, operation: ZoneOperation) -> bool {
         match operation {
-            ZoneOperation::Reset => (self.rule != ResetErases::Together).then_some(1),
-            ZoneOperation::Finish => self.padding,
+            ZoneOperation::Reset => self.rule != ResetErases::Together,
+            ZoneOperation::Finish => self.shares,
         }
     }
 
-    /// Whether an access programs a buffered page and may not begin now.
+    /// Whether programs of this access may have to wait for their dies in the write buffer.
     #[inline]
     pub(super) fn holds(&self, access: &PageAccess) -> bool {
-        self.rule == ResetErases::Alone && matches!(access.waits, Waits::Buffer(_)) && self.is_resetting()
+        matches!(access.waits, Waits::Buffer(_)) && !self.held.is_empty()
+    }
+
+    /// How many pages of the host a program has in its command beside its own, which have moved to the chip before.
+    pub(super) fn programmed_with(&self, program: &FlashCommand) -> u16 {
+        let is_last = program.cause == Cause::Host && (program.target.page + 1).is_multiple_of(self.together);
+        if is_last { self.together - 1 } else { 0 }
     }
 
     fn is_resetting(&self) -> bool {
@@ -67,12 +79,12 @@ impl InTurn {
 }
 
 impl Controller {
-    /// Begins the first commands of an operation in the plan, `at_once` of them; the others follow them. Returns for how
-    /// many groups `request` waits.
+    /// Begins the first commands of an operation in the plan; the others follow them. Returns for how many groups `request`
+    /// waits.
     pub(super) fn begin_in_turn(
         &mut self,
         (request, page): (u32, Lpn),
-        (operation, at_once): (ZoneOperation, u32),
+        operation: ZoneOperation,
         moment: &mut Moment,
     ) -> Result<u32, SimError> {
         let kind = RequestKind::Zone(ZoneCommand::Reset);
@@ -80,11 +92,51 @@ impl Controller {
         access.groups_left = self.join_erases();
         let token = self.accesses.insert(access);
         let left = self.plan.commands.drain(..).collect();
-        self.in_turn.zones.push(ZoneCommands { operation, token, page, left });
-        for _ in 0..at_once {
+        self.in_turn.zones.push(ZoneCommands { operation, token, page, left, running: 0 });
+        self.begin_due(token, moment)?;
+        Ok(1)
+    }
+
+    /// Begins the commands of an operation that may run: one of a reset, and of a finish as many as it has places in the
+    /// write buffer.
+    fn begin_due(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
+        while let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token)
+            && !self.in_turn.zones[at].left.is_empty()
+            && self.in_turn.zones[at].running < self.most_at_once(self.in_turn.zones[at].operation)
+        {
             self.begin_next(token, moment)?;
         }
-        Ok(1)
+        Ok(())
+    }
+
+    /// How many commands of an operation run at one time. A zone that is finished has as large a part of the write buffer
+    /// as each that is open.
+    fn most_at_once(&mut self, operation: ZoneOperation) -> usize {
+        let finishing = self.in_turn.zones.iter().filter(|zone| zone.operation == ZoneOperation::Finish).count();
+        let open = self.host_zones().map_or(0, |zones| zones.open_zones()) as usize;
+        match (operation, &self.buffer) {
+            (ZoneOperation::Finish, Some(buffer)) => (buffer.capacity() / (open + finishing)).max(1),
+            (ZoneOperation::Finish | ZoneOperation::Reset, _) => 1,
+        }
+    }
+
+    /// A command that an access waits for has ended, and others follow it.
+    #[inline]
+    pub(super) fn command_ended(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
+        let Some(zone) = self.in_turn.zones.iter_mut().find(|zone| zone.token == token) else { return Ok(()) };
+        zone.running = zone.running.saturating_sub(1);
+        if zone.operation == ZoneOperation::Reset {
+            return self.begin_due(token, moment);
+        }
+        self.padding_ended(moment)?;
+        self.begin_due(token, moment)
+    }
+
+    /// A page of padding has been programmed: its place in the write buffer is free, first for a write that waits.
+    fn padding_ended(&mut self, moment: &mut Moment) -> Result<(), SimError> {
+        self.buffer.iter_mut().for_each(|buffer| buffer.let_go(1));
+        self.let_in(moment)?;
+        self.flush(false, moment)
     }
 
     /// Brings the erases of a die's planes together in the plan, where they run together. Returns how many commands follow
@@ -99,11 +151,16 @@ impl Controller {
     }
 
     /// Begins the next of the commands that an access waits for, if they follow one another.
-    #[inline]
-    pub(super) fn begin_next(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
-        let Some(next) = self.in_turn.left(token).and_then(VecDeque::pop_front) else { return Ok(()) };
+    fn begin_next(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
+        let Some(zone) = self.in_turn.zones.iter_mut().find(|zone| zone.token == token) else { return Ok(()) };
+        let Some(next) = zone.left.pop_front() else { return Ok(()) };
+        zone.running += 1;
         self.plan.clear();
         self.plan.push(next);
+        if zone.operation == ZoneOperation::Finish {
+            self.buffer.iter_mut().for_each(|buffer| buffer.hold(1));
+            return self.send_or_hold(Wait::for_all(token), moment).map(drop);
+        }
         while let Some(left) = self.in_turn.left(token)
             && left.front().is_some_and(|other| self.scheduler.run_joined(&next, other))
         {
@@ -112,32 +169,64 @@ impl Controller {
         self.submit_plan(&Wait::for_all(token), moment).map(drop)
     }
 
-    /// Holds back the program in the plan, which has its place. Returns for how many groups is waited.
-    pub(super) fn hold_program(&mut self, wait: Wait) -> u32 {
-        self.in_turn.held.extend(self.plan.commands.iter().map(|&program| (program, wait)));
-        self.plan.commands.len() as u32
+    /// Puts the programs in the plan, which have their places, behind those that are held back for their dies, and begins
+    /// those that may. Returns for how many groups is waited.
+    pub(super) fn send_or_hold(&mut self, wait: Wait, moment: &mut Moment) -> Result<u32, SimError> {
+        let groups = self.plan.commands.len() as u32;
+        for program in self.plan.commands.drain(..) {
+            self.in_turn.held[self.scheduler.die_of(&program).index()].push_back((program, wait));
+        }
+        self.send_held(moment)?;
+        Ok(groups)
     }
 
-    /// Begins the programs that were held back: those to the zone of a page, or all.
-    fn begin_held(&mut self, of: Option<Lpn>, moment: &mut Moment) -> Result<(), SimError> {
-        for (program, wait) in std::mem::take(&mut self.in_turn.held) {
-            if of.is_some_and(|page| !self.is_same_zone(page, program.lpn)) {
-                self.in_turn.held.push((program, wait));
-                continue;
+    /// Sends dies that have done what they had the next program that was held back for them, unless a zone is erased.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn send_held(&mut self, moment: &mut Moment) -> Result<(), SimError> {
+        if self.in_turn.rule == ResetErases::Alone && self.in_turn.is_resetting() {
+            return Ok(());
+        }
+        for die in 0..self.in_turn.held.len() {
+            while !self.scheduler.has_work(DieId(die as u32))
+                && let Some((program, wait)) = self.in_turn.held[die].pop_front()
+            {
+                self.begin_program(program, &wait, moment)?;
             }
-            self.plan.clear();
-            self.plan.push(program);
-            self.submit_plan(&wait, moment)?;
         }
         Ok(())
     }
 
-    /// The last of the commands that an access waited for has ended: programs that were held back begin.
+    /// Begins the programs that were held back: those to the zone of a page, or all.
+    fn begin_held(&mut self, of: Option<Lpn>, moment: &mut Moment) -> Result<(), SimError> {
+        for die in 0..self.in_turn.held.len() {
+            for (program, wait) in std::mem::take(&mut self.in_turn.held[die]) {
+                if of.is_some_and(|page| !self.is_same_zone(page, program.lpn)) {
+                    self.in_turn.held[die].push_back((program, wait));
+                } else {
+                    self.begin_program(program, &wait, moment)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_program(&mut self, program: FlashCommand, wait: &Wait, moment: &mut Moment) -> Result<(), SimError> {
+        let holds = self.in_turn.programmed_with(&program);
+        self.buffer.iter_mut().for_each(|buffer| buffer.hold(holds));
+        self.plan.clear();
+        self.plan.push(program);
+        self.submit_plan(wait, moment).map(drop)
+    }
+
+    /// The last of the commands that an access waited for has ended.
     #[inline]
     pub(super) fn operation_ended(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
         let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token) else { return Ok(()) };
-        self.in_turn.zones.swap_remove(at);
-        if self.in_turn.is_resetting() { Ok(()) } else { self.begin_held(None, moment) }
+        let ended = self.in_turn.zones.swap_remove(at).operation;
+        if ended == ZoneOperation::Finish { self.padding_ended(moment) } else { Ok(()) }
     }
 
     /// A write or command (`kind`) to the zone of a page is about to begin. Its pages that wait for room in the write
@@ -150,12 +239,18 @@ impl Controller {
     pub fn settle_zone(&mut self, kind: RequestKind, page: Lpn, moment: &mut Moment) -> Result<(), SimError> {
         for at in 0..self.in_turn.zones.len() {
             let ZoneCommands { token, page: erased, .. } = self.in_turn.zones[at];
-            while self.is_same_zone(page, erased) && !self.in_turn.zones[at].left.is_empty() {
+            if !self.is_same_zone(page, erased) {
+                continue;
+            }
+            while !self.in_turn.zones[at].left.is_empty() {
                 self.begin_next(token, moment)?;
+            }
+            if self.in_turn.zones[at].operation == ZoneOperation::Finish {
+                self.begin_held(None, moment)?;
             }
         }
         if kind != RequestKind::Write {
-            self.begin_held(None, moment)?;
+            self.begin_held(Some(page), moment)?;
         }
         let opens = self.opens_zone(kind, page);
         let mut at = 0;

@@ -42,7 +42,9 @@ use std::collections::VecDeque;
 use pumice_ftl::OwnFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, PlaneReads, Time};
+use pumice_types::{
+    BlockId, Cause, DieId, Draw, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, PlaneReads, Time,
+};
 
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -310,6 +312,16 @@ impl Scheduler {
     #[inline]
     pub fn die_of(&self, command: &FlashCommand) -> DieId {
         DieId(command.target.block.0 / self.blocks_per_die)
+    }
+
+    /// Lets the times of page programs differ by at most this share, as the seed draws.
+    pub fn spread_programs(&mut self, share: f64, seed: u64) {
+        self.usages.spread_programs(share, Draw::new(seed, "program-time"));
+    }
+
+    /// Whether a die has anything to do but host reads with priority.
+    pub fn has_work(&self, die: DieId) -> bool {
+        !self.dies[die.index()].lanes[die::WORK].segments.is_empty()
     }
 
     /// Whether erases of several planes of a die run together.

@@ -1,7 +1,7 @@
 //! Segments: consecutive commands of one die that are scheduled as one event, and the kind of work that their time is
 //! charged to.
 
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, PageTimes, SearchExpectation, Time};
+use pumice_types::{Cause, Draw, FlashCommand, FlashOp, FlashTiming, PageAddress, PageTimes, SearchExpectation, Time};
 
 /// The place of a snapshot that was not taken.
 pub const NO_SNAPSHOT: u32 = u32::MAX;
@@ -177,6 +177,8 @@ pub struct Usages {
     /// Usage of each shape, for segments that nothing else decides.
     of_shape: [Usage; SHAPES],
     pages: PageTimes,
+    /// By how much of its time a program differs at most, and what each draws.
+    spread: Option<(f64, Draw)>,
     page_transfer: Time,
     spare_transfer: Time,
     command_overhead: Time,
@@ -188,10 +190,16 @@ impl Usages {
         Usages {
             of_shape: Resources::ALL.map(|shape| Usage::of_shape(shape, timing)),
             pages: timing.pages.clone(),
+            spread: None,
             page_transfer: timing.page_transfer,
             spare_transfer: timing.spare_transfer,
             command_overhead: timing.command_overhead,
         }
+    }
+
+    /// Lets the times of programs differ by at most this share.
+    pub fn spread_programs(&mut self, share: f64, drawn: Draw) {
+        self.spread = (share > 0.0).then_some((share, drawn));
     }
 
     /// What a segment uses whose first command is `command`. An erase in steps says so itself.
@@ -213,13 +221,19 @@ impl Usages {
     #[cold]
     fn set_array_times(&self, usage: &mut Usage, command: &FlashCommand) {
         let read = if command.op == FlashOp::Copy { command.source } else { command.target };
-        usage.set_array_times(self.pages.t_r(read.page), self.pages.t_prog(command.target.page));
+        let PageAddress { block, page } = command.target;
+        let mut t_prog = self.pages.t_prog(page);
+        if let Some((share, drawn)) = self.spread {
+            let place = u64::from(block.0) << 16 | u64::from(page);
+            t_prog = Time((t_prog.0 as f64 * (1.0 + share * (2.0 * drawn.unit(place) - 1.0))) as u64);
+        }
+        usage.set_array_times(self.pages.t_r(read.page), t_prog);
     }
 
     /// Sets what the shape does not decide.
     #[inline]
     fn complete(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
-        if self.pages.differ() {
+        if self.pages.differ() || self.spread.is_some() {
             self.set_array_times(usage, command);
         }
         if segment.shape == Resources::Die {

@@ -57,6 +57,7 @@ impl<O: ObserverSlot> Ssd<O> {
         };
         let mut scheduler = Scheduler::new(geometry, chips, policy);
         scheduler.suspend_by(decider);
+        scheduler.spread_programs(chip.program.spread, config.seed);
         Ssd {
             host: Host::new(config, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
@@ -279,6 +280,8 @@ impl<O: ObserverSlot> Ssd<O> {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
             self.controller.work_when_idle(die, moment)?;
         }
+        let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
+        self.controller.send_held(moment)?;
         self.owe_cores();
         self.remind()
     }

@@ -20,6 +20,7 @@ const SHAPES: &[&[(&str, &str)]] = &[
         ("ftl.zns.units_per_plane", "2"),
         ("geometry.blocks_per_plane", "32"),
         ("ftl.over_provisioning", "0.7"),
+        ("ftl.zns.first_plane", "drawn"),
         ("ftl.zns.reset", "idle"),
         ("ftl.zns.cleaning", "cost-benefit"),
         ("workload.requests", "480"),

@@ -70,6 +70,21 @@ fn t727_a_read_waits_for_the_end_of_a_pulse_or_interrupts_it() {
     near(&own, "flash.program_suspensions", 0.0);
 }
 
+#[test]
+fn t785_programs_differ_by_the_share_that_is_asked_for() {
+    let sets = |spread: &'static str| [("program.spread", spread), ("host.read_priority", "false")];
+    let lines: Vec<_> = (0..400).map(|nth| (2000 * nth, 'W', 4096 * nth, 4096)).collect();
+    let found = |spread| TraceFile::new(&format!("spread-{spread}"), &lines).run(&[ONE_PLANE, &sets(spread)].concat());
+    let found = found("0.2");
+    check_times(&found);
+    let latency = |name: &str| number(&found, &format!("host.write.latency_us.{name}"));
+    // Evenly between 720 and 1,080 us.
+    assert!((910.56 + 170.0..910.56 + 180.0).contains(&latency("max")), "{}", latency("max"));
+    assert!((910.56 + 144.0 - 30.0..910.56 + 144.0 + 30.0).contains(&latency("p90")), "{}", latency("p90"));
+    assert!((latency("mean") - 910.56).abs() < 5.0 * 360.0 / 12f64.sqrt() / 20.0, "{}", latency("mean"));
+    assert_eq!(number(&found, "write_latency_breakdown_us.queue"), 0.0);
+}
+
 /// Reads and writes at random, with collection.
 const BUSY: &[(&str, &str)] = &[
     ("workload.requests", "20000"),

@@ -26,6 +26,7 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
         change("ftl.kind", "zns".into());
         shape.0.into_iter().for_each(|planes| change("ftl.zns.zone_planes", planes.into()));
         change("ftl.zns.units_per_plane", shape.1.to_string());
+        change("ftl.zns.first_plane", if shape.1 == 1 { "drawn" } else { "same" }.into());
         change("ftl.zns.reset", shape.2.into());
         change("ftl.zns.streams", host.0.to_string());
         change("ftl.zns.max_open", (host.0 - host.0 / 2).to_string());

@@ -28,4 +28,4 @@ pub use translation_layer::{
     LookAhead, MapLoads, MemoryUse, Merging, OwnCounts, RequestBorders, Retirement, Streams, TranslationLayer,
     ZoneOperations,
 };
-pub use zones::{ResetErases, ZoneCounters, ZoneOperation, ZoneReport};
+pub use zones::{FinishPace, ResetErases, ZoneCounters, ZoneOperation, ZoneReport};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pumice_types::{BlockId, DieId, Lpn, PageAddress, PlaneId, RequestKind, Time, ZoneCommand};
 
 use super::recovery::LogSize;
-use super::zones::{ResetErases, ZoneOperation, ZoneReport};
+use super::zones::{FinishPace, ResetErases, ZoneOperation, ZoneReport};
 use crate::plan::{FtlError, GcCounters, Plan, ZoneError};
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
@@ -319,9 +319,11 @@ pub trait HostZones {
     /// Whether the zone of a page is open.
     fn is_open(&self, page: Lpn) -> bool;
 
-    /// How the erases of a zone that the host resets follow one another, and how many pages of a finish are programmed at
-    /// one time; `None` if all are.
-    fn in_turn(&self) -> (ResetErases, Option<u32>);
+    /// Open zones.
+    fn open_zones(&self) -> u32;
+
+    /// How the erases of a zone that the host resets follow one another, and how fast one that it finishes is filled.
+    fn in_turn(&self) -> (ResetErases, FinishPace);
 
     /// Checks a read, write or append of `pages` pages from `first` on; the pages follow with nothing between. Returns the
     /// first page of the access, which for an append is where the zone's write pointer stands.

@@ -16,6 +16,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How fast a zone that the host finishes is filled.
+    pub enum FinishPace {
+        /// All pages are queued at once.
+        AtOnce = "at-once",
+        /// Through the write buffer, of which the zone has as large a part as each open one.
+        Shared = "shared",
+    }
+}
+
 /// A zone command of the host that makes the device program or erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneOperation {

@@ -1,8 +1,8 @@
 //! 61x: the flash commands of zones and their host, in order.
 
 use pumice_ftl::{
-    CleaningPace, FinishFill, LayoutConfig, Plan, ResetErases, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig,
-    ZoneInterface, ZoneLimits, ZoneMapping, ZoneOperations, ZoneVictim,
+    CleaningPace, FinishFill, FinishPace, LayoutConfig, Plan, ResetErases, ResetTime, TranslationLayer, UnitKind, Zns,
+    ZnsConfig, ZoneInterface, ZoneLimits, ZoneMapping, ZoneOperations, ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -25,14 +25,14 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
     };
     let mut config = ZnsConfig {
         interface: ZoneInterface::Log,
-        layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1, run: 1 },
+        layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1, run: 1, first: None },
         units: UnitKind::Blocks,
         mapping: ZoneMapping::Fixed,
         zone_size: 8,
         limits: ZoneLimits { open: 2, active: 2 },
         resets: ResetTime::AtOnce,
         erases: ResetErases::Together,
-        padding: None,
+        pace_of_finish: FinishPace::AtOnce,
         finish: FinishFill::Pad,
         user_pages: 24,
         used_pages: 8,

@@ -1,6 +1,6 @@
 //! `[program]`: when the program of a page may be suspended.
 
-use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, int};
+use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use crate::suspension::{Interruption, ProgramSuspension, SuspensionRule};
 use crate::{ErasePiece, Time, keys};
 
@@ -15,6 +15,8 @@ keys! {
     pub struct ProgramKeys in "program" {
         pages_per_command: u16 = "1", int(1, 65_535), "pages", "chosen: the papers program page by page", When::Always,
             "Consecutive pages of a block that one command programs: a word line, or that of several planes. All but the last only move to the chip; the last takes the time of all. A divisor of geometry.pages_per_block.";
+        spread: f64 = "0.0", float(0.0, 0.9), "share of tPROG", CHOSEN, TIMED,
+            "By how much the time of a page program differs from timing.t_prog_us at most, up or down: drawn by the seed for each page of each block, evenly.";
         suspension: ProgramSuspension = "\"off\"", ANY, "", CHOSEN, TIMED,
             "Where host reads suspend a page program, also of a copy (needs host.read_priority = true). pulse: after each pulse and its verify read. capped: as pulse, up to max_suspensions times. immediate: at once; the interrupted pulse begins again.";
         pulses: u8 = "10", int(1, 255), "pulses", "chosen: of tens of us each", SUSPENDED,

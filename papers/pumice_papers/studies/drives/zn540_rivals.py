@@ -15,11 +15,8 @@ CHANNELS, PLANES, HOW = "geometry.channels", "geometry.planes_per_die", "timing.
 ERASES, MEASURED = "ftl.zns.reset_erases", "workload.flow.0.kind"
 PAGES, RUN = "program.pages_per_command", "ftl.zns.run_pages"
 
-#: Dies of a channel.
-DIES = 2
-
 #: The mechanism of the preset.
-OWN = (8, 2, "batch")
+OWN = (16, 2, "batch")
 
 #: Least and largest share of the drive's figure that is taken for the drive's.
 AS_THE_DRIVE = (0.75, 1.25)
@@ -59,7 +56,7 @@ def curve(name: str, rates: Sequence[float], tails: Sequence[float], kind: str =
 def in_words(rival: tuple[object, ...]) -> str:
     """A mechanism in words."""
     channels, planes, how = rival
-    return f"{DIES * int(str(channels))} dies of {planes}, {how}"
+    return f"{channels} dies of {planes}, {how}"
 
 
 def reads(drawing: Drawing, point: dict[str, object], drive: dict[int, Setting]) -> list[Held]:

@@ -12,7 +12,7 @@ use super::device::erase::Work;
 use super::maps::ZonePage;
 use super::state::ZoneState;
 use crate::plan::{FtlError, Plan, ZoneError};
-use crate::seam::{HostZones, ResetErases};
+use crate::seam::{FinishPace, HostZones, ResetErases};
 
 choice! {
     /// The addresses that requests have.
@@ -71,8 +71,12 @@ impl HostZones for Zns {
         self.zoned.table.state(self.zone_of(page).zone).is_open()
     }
 
-    fn in_turn(&self) -> (ResetErases, Option<u32>) {
-        (self.config.erases, self.config.padding)
+    fn open_zones(&self) -> u32 {
+        self.zoned.table.open_zones()
+    }
+
+    fn in_turn(&self) -> (ResetErases, FinishPace) {
+        (self.config.erases, self.config.pace_of_finish)
     }
 
     fn admit(&mut self, kind: RequestKind, first: Lpn, pages: u32) -> Result<Lpn, ZoneError> {

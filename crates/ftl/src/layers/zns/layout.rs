@@ -6,8 +6,18 @@
 //! The zones of a *row* share their blocks: the same block, or the same few blocks, of each of their planes. A row is
 //! one zone where zones consist of whole blocks, and several where a block has more units than a zone takes.
 
-use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, UnitPages};
+use pumice_types::{BlockId, Draw, Geometry, PageAddress, PlaneId, UnitPages, choice};
 use serde::{Deserialize, Serialize};
+
+choice! {
+    /// The plane that a zone's first pages go to.
+    pub enum FirstPlane {
+        /// For every zone the same of its planes.
+        Same = "same",
+        /// Drawn by the seed, alike for zones that share blocks.
+        Drawn = "drawn",
+    }
+}
 
 /// Settings of a layout.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +32,8 @@ pub struct LayoutConfig {
     pub depth: u32,
     /// Pages that one of its planes takes before the next does: a divisor of the pages of an erase unit.
     pub run: u32,
+    /// Where the stripes of each row of zones begin, if that is drawn.
+    pub first: Option<Draw>,
 }
 
 /// One erase unit.
@@ -74,9 +86,12 @@ impl LayoutConfig {
         self.geometry.planes() / self.width
     }
 
-    /// The plane at `turn` in the stripes of group `group`. Neighbouring turns are planes that share little.
-    fn plane(&self, group: u32, turn: u32) -> PlaneId {
-        self.geometry.striped_plane(group * self.width + turn)
+    /// The plane at `turn` in the stripes of the zones of a row of group `group`. Neighbouring turns are planes that share
+    /// little.
+    fn plane(&self, group: u32, row: u32, turn: u32) -> PlaneId {
+        let drawn = |draw: Draw| (draw.bits(u64::from(row)) % u64::from(self.width)) as u32;
+        let first = self.first.map_or(0, drawn);
+        self.geometry.striped_plane(group * self.width + (first + turn) % self.width)
     }
 }
 
@@ -104,7 +119,7 @@ impl ZoneLayout {
         let unit = |at: u32| {
             let (unit, turn) = (nth * config.depth + at / config.width, at % config.width);
             let block = row * config.row_blocks() + unit / per_block;
-            let plane = config.plane(group, turn);
+            let plane = config.plane(group, zone / config.row_zones(), turn);
             EraseUnitId { block: good_blocks[plane.index()][block as usize], unit: (unit % per_block) as u8 }
         };
         (0..config.depth * config.width).map(unit).collect()
@@ -250,6 +265,8 @@ mod tests {
     use pumice_types::{BlockShape, PbTree, WriteSequence};
 
     fn layout(units: UnitPages, width: u32, depth: u32, run: u32) -> ZoneLayout {
+        // Zones whose pages come in runs begin anywhere.
+        let first = (run > 1).then(|| Draw::new(1, "first-plane"));
         let geometry = Geometry {
             channels: 2,
             chips_per_channel: 1,
@@ -263,7 +280,7 @@ mod tests {
         };
         // The first block of every plane is bad.
         let good = (0..4).map(|plane| (1..6).map(|block| geometry.block(PlaneId(plane), block)).collect());
-        ZoneLayout::new(LayoutConfig { geometry, units, width, depth, run }, &good.collect::<Vec<_>>())
+        ZoneLayout::new(LayoutConfig { geometry, units, width, depth, run, first }, &good.collect::<Vec<_>>())
     }
 
     fn units() -> Vec<UnitPages> {
@@ -323,6 +340,14 @@ mod tests {
             let row = width * run;
             (row..layout.capacity()).for_each(|offset| assert_eq!(plane(offset), plane(offset - row)));
             (0..layout.capacity()).for_each(|offset| assert_eq!(plane(offset), plane(offset / run * run)));
+            let first = |row: u32| geometry.plane_of(layout.page(row * layout.row_zones(), 0).block);
+            let groups = layout.config.groups() as usize;
+            let rows = layout.zones() / layout.row_zones();
+            let firsts: std::collections::BTreeSet<_> = (0..rows).map(first).collect();
+            match layout.config.first {
+                None => assert_eq!(firsts.len(), groups, "all zones of a group begin alike"),
+                Some(_) => assert!(width == 1 || rows < 5 || firsts.len() > groups, "{firsts:?}"),
+            }
         }
     }
 

@@ -22,8 +22,8 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneI
 
 use crate::plan::{FtlError, GcCounters, InitialBlock, Plan};
 use crate::seam::{
-    Conduct, Figures, HostZones, LookAhead, MemoryUse, ResetErases, TranslationLayer, ZoneOperation, ZoneOperations,
-    ZoneReport, whole_share,
+    Conduct, Figures, FinishPace, HostZones, LookAhead, MemoryUse, ResetErases, TranslationLayer, ZoneOperation,
+    ZoneOperations, ZoneReport, whole_share,
 };
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
@@ -59,8 +59,8 @@ pub struct ZnsConfig {
     pub resets: ResetTime,
     /// How the erases of a zone that the host resets follow one another.
     pub erases: ResetErases,
-    /// Pages of a finish that are programmed at one time; `None` if all are.
-    pub padding: Option<u32>,
+    /// How fast a zone that the host finishes is filled.
+    pub pace_of_finish: FinishPace,
     /// What the device fills when a zone is finished.
     pub finish: FinishFill,
     /// Logical pages.

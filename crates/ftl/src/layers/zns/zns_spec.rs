@@ -2,16 +2,16 @@
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{ChipKeys, Geometry, Lpn, MultiPlane, SpecError, UnitPages, WriteSequence, keys, refuse};
+use pumice_types::{ChipKeys, Draw, Geometry, Lpn, MultiPlane, SpecError, UnitPages, WriteSequence, keys, refuse};
 
-use super::layout::LayoutConfig;
+use super::layout::{FirstPlane, LayoutConfig};
 use super::state::ZoneLimits;
 use super::zone_recovery::{RESERVE, SPARE_BYTES};
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneInterface, ZoneMapping, ZoneVictim};
 use crate::plan::{EraseUnit, FillTarget, FtlError, ZoneError};
 use crate::seam::{
-    Facts, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, ResetErases, Restart, typed_share,
-    whole_share,
+    Facts, FinishPace, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, ResetErases, Restart,
+    typed_share, whole_share,
 };
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
@@ -39,6 +39,8 @@ keys! {
             "zns: erase units that a zone takes of each of its planes: a divisor or a multiple of those of a block.";
         run_pages: u32 = "1", int(1, COUNT_MAX), "pages", CHOSEN, When::Always,
             "zns: pages of a zone on one plane before the next plane's turn, a divisor of an erase unit's pages. More than 1 needs ftl.recovery = \"off\".";
+        first_plane: FirstPlane = "\"same\"", ANY, "", CHOSEN, When::Always,
+            "zns: the plane where a zone begins. same: the first of its planes. drawn: by the seed for each zone, so that zones written in step meet on a plane by chance only.";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
             "zns: distance from the start of a zone to that of the next, at least its capacity; the rest cannot be written.";
         mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
@@ -51,8 +53,8 @@ keys! {
             "zns: when the units of a reset zone are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, the rest when the zone is next written.";
         reset_erases: ResetErases = "\"together\"", ANY, "", CHOSEN, OF_ZONES,
             "zns: order of a reset's erases, with reset = \"at-once\". together: on all dies. in-turn: one die after the other. alone: in turn, and meanwhile the write buffer sends no program.";
-        finish_depth: Option<u32> = "", int(1, COUNT_MAX), "pages", "all pages at once", OF_ZONES,
-            "zns: pages that a finish programs at one time, so that writes come between.";
+        finish_pace: FinishPace = "\"at-once\"", ANY, "", CHOSEN, OF_ZONES,
+            "zns: how fast a zone that the host finishes is filled. at-once: all pages are queued at once. shared: through the write buffer, of which the zone has as large a part as each open one.";
         finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, OF_LOG,
             "zns: the host finishes a zone when it has written this share of its capacity, at least one page.";
         finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
@@ -92,6 +94,7 @@ fn layout(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> LayoutConfig
         width: greatest_common_divisor(keys.zone_planes.unwrap_or(planes), planes),
         depth: keys.units_per_plane,
         run: keys.run_pages,
+        first: None,
     }
 }
 
@@ -234,7 +237,9 @@ fn user_pages(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> u32 {
 
 fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
-    let layout = layout(spec, keys, geometry);
+    let drawn = || Draw::new(parts.seed, "first-plane");
+    let first = (keys.first_plane == FirstPlane::Drawn).then(drawn);
+    let layout = LayoutConfig { first, ..layout(spec, keys, geometry) };
     let room = ZoneRoom::new(spec, keys, &layout);
     ZnsConfig {
         interface: keys.interface,
@@ -244,7 +249,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,
         erases: keys.reset_erases,
-        padding: keys.finish_depth,
+        pace_of_finish: keys.finish_pace,
         finish: keys.finish,
         used_pages: room.used_pages,
         user_pages: user_pages(spec, keys, geometry),
