@@ -110,17 +110,24 @@ fn keeps_blocks(config: &Config) -> bool {
     config.ftl.kind.facts().keeps_blocks
 }
 
-/// What is made smaller: the blocks of a plane, or the pages of a block.
+/// What is made smaller: the blocks of a plane, or the pages of a block, as many at a time as belong together.
 fn count(config: &Config) -> u32 {
     let GeometryKeys { blocks_per_plane, pages_per_block, .. } = config.chip.geometry;
-    if keeps_blocks(config) { pages_per_block.into() } else { blocks_per_plane }
+    if keeps_blocks(config) { u32::from(pages_per_block) / together(config) } else { blocks_per_plane }
+}
+
+/// Pages of a block that belong together: the fewest in whole programs and in whole runs of zones.
+fn together(config: &Config) -> u32 {
+    let (program, run) = (u32::from(config.chip.program.pages_per_command).max(1), config.ftl.zns.run_pages.max(1));
+    let multiple = (1..=run).map(|times| times * program).find(|pages| pages.is_multiple_of(run));
+    multiple.unwrap_or(program)
 }
 
 fn with_count(config: &Config, count: u32) -> Config {
     let mut small = config.clone();
     let geometry = &mut small.chip.geometry;
     if keeps_blocks(config) {
-        geometry.pages_per_block = u16::try_from(count).unwrap_or(geometry.pages_per_block);
+        geometry.pages_per_block = u16::try_from(count * together(config)).unwrap_or(geometry.pages_per_block);
         return small;
     }
     let bad = u64::from(geometry.bad_blocks_per_plane) * u64::from(count);

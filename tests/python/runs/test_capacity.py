@@ -55,10 +55,12 @@ def test_a_capacity_takes_blocks_and_leaves_the_rest() -> None:
     assert 9 <= bad["bad_blocks_per_plane"] <= 10, "bad blocks keep their share"
 
 
-def test_zones_keep_their_number() -> None:
-    whole = geometry(pumice.preset("zn540-like"))
-    small = geometry(pumice.preset("zn540-like").with_(geometry={"capacity_gib": 64}))
+@pytest.mark.parametrize(("preset", "together"), [("zn540-like", 1), ("zn540", 12)])
+def test_zones_keep_their_number_and_whole_programs(preset: str, together: int) -> None:
+    whole = geometry(pumice.preset(preset))
+    small = geometry(pumice.preset(preset).with_(geometry={"capacity_gib": 64}))
     assert {key for key in whole if whole[key] != small[key]} == {"pages_per_block", "capacity_gib"}
+    assert small["pages_per_block"] % together == 0
 
 
 @pytest.mark.parametrize(
