@@ -220,7 +220,7 @@ pub fn map_settings() -> impl Strategy<Value = Vec<(String, String)>> {
 /// Settings of a page-level FTL with blocks whose physical sub-blocks are erased apart.
 pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
-    let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
+    let apart = prop_oneof![Just("mixed"), Just("gc")];
     let streams = (apart, handle_settings(), map_settings());
     (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")], streams).prop_map(
         |(mut settings, (layers, sub_blocks, bits, sequence), allocation, (apart, handles, map))| {
