@@ -446,7 +446,7 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     pub fn work_when_idle(&mut self, die: DieId, moment: &mut Moment) -> Result<(), SimError> {
-        if self.rules.works_when_idle {
+        if self.rules.works_when_idle && !self.in_turn.holds_for(die) {
             self.plan.clear();
             let stepped = self.ftl.step(die, &mut self.plan).map_err(SimError::from);
             self.unless_worn_out(stepped, moment)?;

@@ -24,8 +24,8 @@ impl Controller {
         let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
         let conduct = ftl.layer().conduct();
         let rules = ftl.layer_mut().host_zones().map(|zones| zones.in_turn());
-        let together = u32::from(scheduler.chips.timing.pages.pages_together());
-        let in_turn = InTurn::new(rules, [scheduler.chips.checked.array.config().geometry.dies(), together]);
+        let dies = if buffer_pages > 0 { scheduler.chips.checked.array.config().geometry.dies() } else { 0 };
+        let in_turn = InTurn::new(rules, dies, scheduler.chips.timing.pages.pages_together());
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.layer_mut().map_loads().is_some(),

@@ -32,6 +32,11 @@ impl Wait {
         Wait { token, every_group: true, ..Wait::NOBODY }
     }
 
+    /// Whether the access of this token waits.
+    pub(super) fn is_of(&self, token: u32) -> bool {
+        self.token == token
+    }
+
     /// How the stage of an access waits, and how much of its page it reads.
     #[inline]
     pub fn of(access: &PageAccess, token: u32, timing: &FlashTiming) -> Wait {

@@ -4,13 +4,14 @@
 use std::collections::VecDeque;
 
 use pumice_ftl::{FinishPace, ResetErases, ZoneOperation};
-use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Lpn, RequestKind, ZoneCommand};
+use pumice_types::{DieId, FlashCommand, FlashOp, Lpn, RequestKind, ZoneCommand};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
 use crate::metrics::LatencyParts;
+use crate::scheduler::NOBODY;
 
 /// The commands of one zone operation.
 #[derive(Clone)]
@@ -18,11 +19,13 @@ struct ZoneCommands {
     operation: ZoneOperation,
     /// The access that waits for them.
     token: u32,
+    /// Stands for pages of padding that only move to the chip; a later page of their command programs them.
+    moved: u32,
     /// A page of the zone.
     page: Lpn,
     /// Commands that have not begun.
     left: VecDeque<FlashCommand>,
-    /// Commands that run.
+    /// Commands that run; of a finish, the places that they hold in the write buffer.
     running: usize,
 }
 
@@ -40,11 +43,11 @@ pub(super) struct InTurn {
 }
 
 impl InTurn {
-    /// As the layer's rules say, if its host knows of zones, on so many dies of which a command programs so many pages.
-    pub(super) fn new(rules: Option<(ResetErases, FinishPace)>, [dies, together]: [u32; 2]) -> InTurn {
+    /// As the layer's rules say, if its host knows of zones. Programs may be held back for so many dies: none without a
+    /// write buffer. A command programs `together` pages.
+    pub(super) fn new(rules: Option<(ResetErases, FinishPace)>, dies: u32, together: u16) -> InTurn {
         let held = vec![VecDeque::new(); if rules.is_some() { dies as usize } else { 0 }];
         let (rule, pace) = rules.unwrap_or((ResetErases::Together, FinishPace::AtOnce));
-        let together = together as u16;
         InTurn { rule, shares: pace == FinishPace::Shared, zones: Vec::new(), held, together }
     }
 
@@ -62,10 +65,19 @@ impl InTurn {
         matches!(access.waits, Waits::Buffer(_)) && !self.held.is_empty()
     }
 
-    /// How many pages of the host a program has in its command beside its own, which have moved to the chip before.
+    /// How many pages a program has in its command beside its own, which have moved to the chip before.
     pub(super) fn programmed_with(&self, program: &FlashCommand) -> u16 {
-        let is_last = program.cause == Cause::Host && (program.target.page + 1).is_multiple_of(self.together);
-        if is_last { self.together - 1 } else { 0 }
+        if self.only_moves(program) { 0 } else { self.together - 1 }
+    }
+
+    /// Whether a page only moves to the chip, to be programmed with later ones.
+    fn only_moves(&self, program: &FlashCommand) -> bool {
+        !(program.target.page + 1).is_multiple_of(self.together)
+    }
+
+    /// Whether programs are held back for a die: it is not idle then.
+    pub(super) fn holds_for(&self, die: DieId) -> bool {
+        self.held.get(die.index()).is_some_and(|held| !held.is_empty())
     }
 
     fn is_resetting(&self) -> bool {
@@ -89,10 +101,20 @@ impl Controller {
     ) -> Result<u32, SimError> {
         let kind = RequestKind::Zone(ZoneCommand::Reset);
         let mut access = PageAccess::new(Waits::Request(request), page, kind, u64::MAX).in_last_stage();
+        let mut moved = PageAccess::new(Waits::Nobody, page, kind, u64::MAX).in_last_stage();
         access.groups_left = self.join_erases();
+        if operation == ZoneOperation::Finish {
+            let only_move = |command: &&FlashCommand| self.in_turn.only_moves(command);
+            let pages = self.plan.commands.iter().filter(only_move).count() as u32;
+            access.groups_left -= pages;
+            // One too many, so that only the end of the operation ends it.
+            moved.groups_left = pages + 1;
+            debug_assert!(access.groups_left > 0, "the last page of a zone is the last of a command");
+        }
         let token = self.accesses.insert(access);
+        let moved = self.accesses.insert(moved);
         let left = self.plan.commands.drain(..).collect();
-        self.in_turn.zones.push(ZoneCommands { operation, token, page, left, running: 0 });
+        self.in_turn.zones.push(ZoneCommands { operation, token, moved, page, left, running: 0 });
         self.begin_due(token, moment)?;
         Ok(1)
     }
@@ -123,18 +145,22 @@ impl Controller {
     /// A command that an access waits for has ended, and others follow it.
     #[inline]
     pub(super) fn command_ended(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
-        let Some(zone) = self.in_turn.zones.iter_mut().find(|zone| zone.token == token) else { return Ok(()) };
-        zone.running = zone.running.saturating_sub(1);
+        let is_of = |zone: &&mut ZoneCommands| zone.token == token || zone.moved == token;
+        let together = self.in_turn.together;
+        let Some(zone) = self.in_turn.zones.iter_mut().find(is_of) else { return Ok(()) };
+        let (operation, places) = (zone.token, if zone.moved == token { 1 } else { together });
         if zone.operation == ZoneOperation::Reset {
-            return self.begin_due(token, moment);
+            zone.running = zone.running.saturating_sub(1);
+            return self.begin_due(operation, moment);
         }
-        self.padding_ended(moment)?;
-        self.begin_due(token, moment)
+        zone.running -= usize::from(places);
+        self.padding_ended(places, moment)?;
+        self.begin_due(operation, moment)
     }
 
-    /// A page of padding has been programmed: its place in the write buffer is free, first for a write that waits.
-    fn padding_ended(&mut self, moment: &mut Moment) -> Result<(), SimError> {
-        self.buffer.iter_mut().for_each(|buffer| buffer.let_go(1));
+    /// Padding has moved, or been programmed: so many places in the write buffer are free, first for a write that waits.
+    fn padding_ended(&mut self, places: u16, moment: &mut Moment) -> Result<(), SimError> {
+        self.buffer.iter_mut().for_each(|buffer| buffer.let_go(places));
         self.let_in(moment)?;
         self.flush(false, moment)
     }
@@ -155,11 +181,13 @@ impl Controller {
         let Some(zone) = self.in_turn.zones.iter_mut().find(|zone| zone.token == token) else { return Ok(()) };
         let Some(next) = zone.left.pop_front() else { return Ok(()) };
         zone.running += 1;
+        let moved = zone.moved;
         self.plan.clear();
         self.plan.push(next);
         if zone.operation == ZoneOperation::Finish {
+            let waits = if self.in_turn.only_moves(&next) { moved } else { token };
             self.buffer.iter_mut().for_each(|buffer| buffer.hold(1));
-            return self.send_or_hold(Wait::for_all(token), moment).map(drop);
+            return self.send_or_hold(Wait::for_all(waits), moment).map(drop);
         }
         while let Some(left) = self.in_turn.left(token)
             && left.front().is_some_and(|other| self.scheduler.run_joined(&next, other))
@@ -170,11 +198,19 @@ impl Controller {
     }
 
     /// Puts the programs in the plan, which have their places, behind those that are held back for their dies, and begins
-    /// those that may. Returns for how many groups is waited.
+    /// those that may. The erases before them begin at once: a die has erased a block before it is sent a page of it.
+    /// Returns for how many groups is waited.
     pub(super) fn send_or_hold(&mut self, wait: Wait, moment: &mut Moment) -> Result<u32, SimError> {
-        let groups = self.plan.commands.len() as u32;
-        for program in self.plan.commands.drain(..) {
+        let is_program = |command: &FlashCommand| command.op == FlashOp::Program;
+        let erases = self.plan.commands.iter().position(is_program).unwrap_or(self.plan.commands.len());
+        debug_assert!(self.plan.commands[erases..].iter().all(is_program), "what a zone needs comes before its pages");
+        let groups = (self.plan.commands.len() - erases) as u32;
+        for program in self.plan.commands.drain(erases..) {
             self.in_turn.held[self.scheduler.die_of(&program).index()].push_back((program, wait));
+        }
+        if erases > 0 {
+            self.plan.complete_here();
+            self.submit_plan(&Wait::NOBODY, moment)?;
         }
         self.send_held(moment)?;
         Ok(groups)
@@ -199,14 +235,14 @@ impl Controller {
         Ok(())
     }
 
-    /// Begins the programs that were held back: those to the zone of a page, or all.
-    fn begin_held(&mut self, of: Option<Lpn>, moment: &mut Moment) -> Result<(), SimError> {
+    /// Begins the programs to the zone of a page that were held back, and padding for which an access of these waits.
+    fn begin_held(&mut self, page: Lpn, padding: [u32; 2], moment: &mut Moment) -> Result<(), SimError> {
         for die in 0..self.in_turn.held.len() {
             for (program, wait) in std::mem::take(&mut self.in_turn.held[die]) {
-                if of.is_some_and(|page| !self.is_same_zone(page, program.lpn)) {
-                    self.in_turn.held[die].push_back((program, wait));
-                } else {
+                if self.is_same_zone(page, program.lpn) || padding.iter().any(|&token| wait.is_of(token)) {
                     self.begin_program(program, &wait, moment)?;
+                } else {
+                    self.in_turn.held[die].push_back((program, wait));
                 }
             }
         }
@@ -216,6 +252,8 @@ impl Controller {
     fn begin_program(&mut self, program: FlashCommand, wait: &Wait, moment: &mut Moment) -> Result<(), SimError> {
         let holds = self.in_turn.programmed_with(&program);
         self.buffer.iter_mut().for_each(|buffer| buffer.hold(holds));
+        let zone = self.in_turn.zones.iter_mut().find(|zone| wait.is_of(zone.token));
+        zone.into_iter().for_each(|zone| zone.running += usize::from(holds));
         self.plan.clear();
         self.plan.push(program);
         self.submit_plan(wait, moment).map(drop)
@@ -225,8 +263,9 @@ impl Controller {
     #[inline]
     pub(super) fn operation_ended(&mut self, token: u32, moment: &mut Moment) -> Result<(), SimError> {
         let Some(at) = self.in_turn.zones.iter().position(|zone| zone.token == token) else { return Ok(()) };
-        let ended = self.in_turn.zones.swap_remove(at).operation;
-        if ended == ZoneOperation::Finish { self.padding_ended(moment) } else { Ok(()) }
+        let ZoneCommands { operation, moved, .. } = self.in_turn.zones.swap_remove(at);
+        self.accesses.remove(moved);
+        if operation == ZoneOperation::Finish { self.padding_ended(self.in_turn.together, moment) } else { Ok(()) }
     }
 
     /// A write or command (`kind`) to the zone of a page is about to begin. Its pages that wait for room in the write
@@ -238,19 +277,19 @@ impl Controller {
     /// A broken rule or belief.
     pub fn settle_zone(&mut self, kind: RequestKind, page: Lpn, moment: &mut Moment) -> Result<(), SimError> {
         for at in 0..self.in_turn.zones.len() {
-            let ZoneCommands { token, page: erased, .. } = self.in_turn.zones[at];
-            if !self.is_same_zone(page, erased) {
+            let ZoneCommands { token, moved, page: other, .. } = self.in_turn.zones[at];
+            if !self.is_same_zone(page, other) {
                 continue;
             }
             while !self.in_turn.zones[at].left.is_empty() {
                 self.begin_next(token, moment)?;
             }
             if self.in_turn.zones[at].operation == ZoneOperation::Finish {
-                self.begin_held(None, moment)?;
+                self.begin_held(page, [token, moved], moment)?;
             }
         }
         if kind != RequestKind::Write {
-            self.begin_held(Some(page), moment)?;
+            self.begin_held(page, [NOBODY; 2], moment)?;
         }
         let opens = self.opens_zone(kind, page);
         let mut at = 0;
@@ -261,7 +300,7 @@ impl Controller {
             }
             self.waiting.remove(at);
             // They are programmed in this order.
-            self.begin_held(Some(access.lpn), moment)?;
+            self.begin_held(access.lpn, [NOBODY; 2], moment)?;
             let token = self.accesses.insert(access);
             *self.accesses.parts(token) = LatencyParts::waited_for_host(moment.now - since);
             if !self.proceed(token, moment)? {

@@ -55,7 +55,7 @@ use late_loops::LateLoops;
 use moves::MoveReads;
 use plane_queues::{DieBlocks, PlaneQueues};
 pub use power::UnderWay;
-use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, Usages, die_only_time};
+use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, Usages};
 pub use segment::{PHASES, Phase, PhaseTimes};
 use snapshots::{Snapshot, Snapshots};
 pub use together::MultiPlaneCounts;
@@ -490,7 +490,7 @@ impl Scheduler {
             let own_time = access.part_of(command);
             let mut segment = Segment { snapshot, chained, token, own_time, ..Segment::of(shape) };
             if shape == Resources::Die {
-                segment.own_time = die_only_time(&self.timing, command);
+                segment.own_time = self.usages.die_only_time(&self.timing, command);
                 if may_join && nth > 0 && lane.join_last(&segment) {
                     continue;
                 }

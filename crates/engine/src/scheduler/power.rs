@@ -5,7 +5,7 @@ use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, Time};
 
 use super::Scheduler;
 use super::die::WORK;
-use super::segment::{Phase, Resources, die_only_time};
+use super::segment::{Phase, Resources};
 use super::steps::Operation;
 use crate::error::SimError;
 use crate::observe::ObserverRef;
@@ -239,7 +239,7 @@ impl Scheduler {
         let (Some(command), Some(due)) = (lane.commands.front().copied(), self.events.of(index)) else { return };
         let Some(begun) = self.change_begins(index, &command, due) else { return };
         let die = &mut self.dies[index];
-        debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + die_only_time(&self.timing, &command));
+        debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + self.usages.die_only_time(&self.timing, &command));
         if begun > now || !command.changes_pages() {
             return;
         }
@@ -252,7 +252,7 @@ impl Scheduler {
             return die.operation.under_way(together.copied(), Some(now), Time::ZERO, under_way);
         }
         match die.usage.shape {
-            Resources::Die => under_way.push(one(&command, die.cursor + die_only_time(&self.timing, &command))),
+            Resources::Die => under_way.push(one(&command, die.cursor + self.usages.die_only_time(&self.timing, &command))),
             Resources::DieThenChannel
             | Resources::ChannelThenDie
             | Resources::DieChannelDie

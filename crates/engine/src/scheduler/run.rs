@@ -4,7 +4,7 @@ use pumice_nand::check_multi_plane;
 use pumice_types::{DieId, FlashOp, MultiPlane, PlaneReads, Time, prefetch};
 
 use super::die::{BusySpan, Die, Lane, READS, WORK};
-use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
+use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge};
 use super::{Channel, NOBODY, PageDone, Scheduler};
 use crate::error::SimError;
 use crate::observe::ObserverRef;
@@ -116,11 +116,11 @@ impl Scheduler {
         now: Time,
         observer: &mut ObserverRef,
     ) -> Result<(), SimError> {
-        let timing = &self.timing;
+        let (timing, usages) = (&self.timing, &self.usages);
         let die = &mut self.dies[index];
         for left in (0..die.lanes[active].segments[0].commands).rev() {
             let command = die.lanes[active].commands[0];
-            let duration = die_only_time(timing, &command);
+            let duration = usages.die_only_time(timing, &command);
             let span = BusySpan { start: die.cursor, end: die.cursor + duration, occupies: true };
             if span.end > now {
                 break;

@@ -221,13 +221,26 @@ impl Usages {
     #[cold]
     fn set_array_times(&self, usage: &mut Usage, command: &FlashCommand) {
         let read = if command.op == FlashOp::Copy { command.source } else { command.target };
-        let PageAddress { block, page } = command.target;
-        let mut t_prog = self.pages.t_prog(page);
-        if let Some((share, drawn)) = self.spread {
-            let place = u64::from(block.0) << 16 | u64::from(page);
-            t_prog = Time((t_prog.0 as f64 * (1.0 + share * (2.0 * drawn.unit(place) - 1.0))) as u64);
+        usage.set_array_times(self.pages.t_r(read.page), self.t_prog(command.target));
+    }
+
+    /// Time of the program of a page.
+    fn t_prog(&self, PageAddress { block, page }: PageAddress) -> Time {
+        let t_prog = self.pages.t_prog(page);
+        let Some((share, drawn)) = self.spread else { return t_prog };
+        let place = u64::from(block.0) << 16 | u64::from(page);
+        Time((t_prog.0 as f64 * (1.0 + share * (2.0 * drawn.unit(place) - 1.0))) as u64)
+    }
+
+    /// Duration of a command that needs only the die.
+    #[inline]
+    pub fn die_only_time(&self, timing: &FlashTiming, command: &FlashCommand) -> Time {
+        match command.op {
+            FlashOp::Copy => timing.t_r(command.source.page) + self.t_prog(command.target),
+            FlashOp::Pause => command.duration(),
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => timing.erase_time(command),
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program => unreachable!("{command:?} needs the channel"),
         }
-        usage.set_array_times(self.pages.t_r(read.page), t_prog);
     }
 
     /// Sets what the shape does not decide.
@@ -310,17 +323,6 @@ pub fn phase(command: &FlashCommand) -> Phase {
         (Cause::Gc, FlashOp::Read) => Phase::GcRead,
         (Cause::Gc, FlashOp::Program | FlashOp::Copy) | (Cause::Padding, _) => Phase::GcWrite,
         (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause) => Phase::GcErase,
-    }
-}
-
-/// Duration of a command that needs only the die.
-#[inline]
-pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
-    match command.op {
-        FlashOp::Copy => timing.t_r(command.source.page) + timing.t_prog(command.target.page),
-        FlashOp::Pause => command.duration(),
-        FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => timing.erase_time(command),
-        FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program => unreachable!("{command:?} needs the channel"),
     }
 }
 

@@ -208,7 +208,7 @@ impl Die {
 
 impl Usage {
     /// Turns the usage of the first of a group into the group's: transfers come one after the other, array times
-    /// once. The pages that it copies are read before it programs, at once if they have one page number.
+    /// once, the longest program's. The pages that it copies are read before it programs, at once if they have one page number.
     pub(super) fn share(
         &mut self,
         group: usize,
@@ -220,8 +220,9 @@ impl Usage {
         let (mut transfers, mut brought) = (Time::ZERO, Time::ZERO);
         for nth in 0..group {
             let (segment, command) = (&lane.segments[nth], &lane.commands[nth]);
-            let transfer = usages.of(segment, command).channel;
+            let Usage { channel: transfer, die_last, .. } = usages.of(segment, command);
             transfers += transfer;
+            self.die_last = self.die_last.max(die_last);
             if lane.is_brought(geometry, nth) {
                 brought += transfer;
             }

@@ -276,12 +276,11 @@ impl<O: ObserverSlot> Ssd<O> {
             let Some(done) = self.controller.scheduler.take_done() else { break };
             self.end_stage(&done)?;
         }
-        if let Some(die) = self.controller.scheduler.take_idle() {
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
-            self.controller.work_when_idle(die, moment)?;
-        }
         let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer.observer() };
         self.controller.send_held(moment)?;
+        if let Some(die) = self.controller.scheduler.take_idle() {
+            self.controller.work_when_idle(die, moment)?;
+        }
         self.owe_cores();
         self.remind()
     }

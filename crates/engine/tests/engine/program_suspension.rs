@@ -1,4 +1,4 @@
-//! 72x: reads suspend the programs of pages. Times worked out by hand, and the busy time of dies under load.
+//! 72x, 785, 1092: reads suspend the programs of pages. Times worked out by hand, and the busy time of dies under load.
 
 use serde_json::Value;
 
@@ -83,6 +83,31 @@ fn t785_programs_differ_by_the_share_that_is_asked_for() {
     assert!((910.56 + 144.0 - 30.0..910.56 + 144.0 + 30.0).contains(&latency("p90")), "{}", latency("p90"));
     assert!((latency("mean") - 910.56).abs() < 5.0 * 360.0 / 12f64.sqrt() / 20.0, "{}", latency("mean"));
     assert_eq!(number(&found, "write_latency_breakdown_us.queue"), 0.0);
+}
+
+/// Pages that are programmed together take the longest of their times, so a group takes longer than a page. Copies inside
+/// a plane differ too.
+#[test]
+fn t1092_groups_of_programs_take_the_longest_and_copies_differ() {
+    let sets = [
+        ("geometry.planes_per_die", "4"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "32"),
+        ("workload.requests", "3000"),
+        ("workload.read_fraction", "0"),
+    ];
+    let run = |copyback, multi_plane, spread| {
+        let own = [("timing.copyback", copyback), ("timing.multi_plane", multi_plane), ("program.spread", spread)];
+        let found = document(&[ONE_PLANE, &sets, &own].concat());
+        check_times(&found);
+        found
+    };
+    for multi_plane in ["neighbours", "queue"] {
+        let time = |spread| number(&run("false", multi_plane, spread), "host.simulated_s");
+        assert!(time("0.9") > 1.05 * time("0"), "{multi_plane}: {}, {}", time("0.9"), time("0"));
+    }
+    let copies = |spread| number(&run("true", "off", spread), "write_latency_breakdown_us.gc_write");
+    assert!(copies("0.9") != copies("0"), "{}", copies("0"));
 }
 
 /// Reads and writes at random, with collection.

@@ -1,4 +1,4 @@
-//! 727 to 729, 758, 759, 763, 764, 769, 774 and 784: a host that knows of zones, from traces, jobs of fio and flows.
+//! 727 to 729, 758, 759, 763, 764, 769, 774, 784, 1090 and 1091: a host that knows of zones, from traces, jobs of fio and flows.
 
 use pumice_engine::fio_job_settings;
 use serde_json::{Value, json};
@@ -174,20 +174,59 @@ fn t774_a_finish_that_shares_the_buffer_is_as_one_more_writer() {
         ("host.mode", "closed-loop"),
         ("host.write_buffer_kib", "128"),
     ];
-    let ratio = |pace: &'static str, writers: &'static str| {
+    let ratio = |pace: &'static str, writers: &'static str, together: &'static str| {
         let own = [
             ("ftl.zns.finish_pace", pace),
+            ("program.pages_per_command", together),
+            ("ftl.zns.run_pages", together),
             ("workload.flow[0].queue_depth", writers),
             ("workload.flow[0].zones_at_once", writers),
         ];
         let found = document(&[ZONES, &sets, &own].concat());
         number(&found, "flash.programs.padding") / number(&found, "flash.programs.host")
     };
-    for (writers, most) in [("1", 1.0), ("2", 0.5), ("4", 0.25)] {
-        let found = ratio("shared", writers);
-        assert!((0.85..1.1).contains(&(found / most)), "{writers} writers: {found}");
-        assert!(ratio("at-once", writers) > 1.2 * most, "{writers}");
+    for together in ["1", "8"] {
+        for (writers, most) in [("1", 1.0), ("2", 0.5), ("4", 0.25)] {
+            let found = ratio("shared", writers, together);
+            assert!((0.85..1.1).contains(&(found / most)), "{writers} writers, {together}: {found}");
+            assert!(ratio("at-once", writers, together) > 1.2 * most, "{writers}, {together}");
+        }
     }
+}
+
+/// A zone whose blocks are erased when it is written again: its pages waited for the die in the write buffer, and its
+/// erases behind them, so that pages were programmed over what had not been erased.
+#[test]
+fn t1090_a_block_is_erased_before_buffered_pages_of_its_zone_are_programmed() {
+    let lines =
+        [(0, "W", ZONE, 65_536), (40_000, "reset", ZONE, ZONE), (41_000, "W", ZONE, 69_632), (41_050, "ZF", ZONE, 0)];
+    for reset in ["when-opened", "idle"] {
+        for buffer in ["4", "64", "4096"] {
+            let sets = [("ftl.zns.reset", reset), ("host.write_buffer_kib", buffer)];
+            let found = TraceFile::delimited("zones-again", &lines).run(&[ZONES, &sets].concat());
+            assert_eq!(number(&found, "flash.programs.host"), 33.0, "{sets:?}");
+            assert_eq!(number(&found, "flash.erases.block"), 4.0, "{sets:?}");
+        }
+    }
+}
+
+/// A die that is sent page after page from the write buffer is not idle between two of them: 64 pages to each die, each of
+/// 910.56 us, and no erase of 10 ms of other zones meanwhile.
+#[test]
+fn t1091_erases_for_idle_dies_wait_until_the_write_buffer_has_nothing_for_them() {
+    let zones = (1..7).flat_map(|nth| {
+        let at = ZONE * nth;
+        [(40_000 * nth, "W", at, 65_536), (40_000 * nth + 20_000, "reset", at, ZONE)]
+    });
+    let writes = [(280_001, "W", 8 * ZONE, 262_144), (280_002, "flush", 0, 0)];
+    let lines: Vec<_> = zones.chain(writes).collect();
+    let flush = |reset| {
+        let sets = [("ftl.zns.reset", reset), ("host.write_buffer_kib", "4096")];
+        let found = TraceFile::delimited("zones-idle", &lines).run(&[ZONES, &sets].concat());
+        number(&found, "host.flush.latency_us.max")
+    };
+    // One erase per plane of a die may have begun before.
+    assert!(flush("idle") < flush("when-opened") + 20_100.0, "{}, {}", flush("idle"), flush("when-opened"));
 }
 
 /// Pages of one zone go to its four planes in runs of eight, and eight are programmed together. Their data move at
