@@ -11,7 +11,7 @@ from pathlib import Path
 from pumice_papers.figures import Drawing, Findings
 from pumice_papers.scoreboard import Finding, trend
 
-#: Share of the predicted values that should lie inside their bands, and the largest median of their errors.
+#: Share of the values that no number was set on that should lie inside their bands, and the largest median of errors.
 INSIDE, MEDIAN_ERROR = 0.8, 0.08
 
 
@@ -53,7 +53,7 @@ class Held:
         setting: the drive's runs.
         width: relative width of the band.
         simulated: the simulated value.
-        predicted: whether nothing was set on it.
+        counted: whether no number was set on it.
     """
 
     row: str
@@ -61,7 +61,7 @@ class Held:
     setting: Setting
     width: float
     simulated: float
-    predicted: bool
+    counted: bool
 
     @property
     def error(self) -> float:
@@ -88,21 +88,21 @@ def read_settings(path: Path, keys: Sequence[str]) -> list[Setting]:
 
 
 def findings(held: Sequence[Held], total: str) -> Findings:
-    """The simulated values row by row, and under `total` how many of the predicted ones lie inside."""
+    """The simulated values row by row, and under `total` how many of those that no number was set on lie inside."""
     rows: dict[str, list[Held]] = {}
     for one in held:
         rows.setdefault(one.row, []).append(one)
     found = {
         row: Finding([one.simulated for one in of_row], None, errors_in_words(of_row)) for row, of_row in rows.items()
     }
-    return found | {total: totals([one for one in held if one.predicted])}
+    return found | {total: totals([one for one in held if one.counted])}
 
 
-def totals(predicted: Sequence[Held]) -> Finding:
-    """Share of the predicted values inside their bands, and the median of their errors."""
-    inside = statistics.fmean(one.is_inside for one in predicted)
-    median = statistics.median(abs(one.error) for one in predicted)
-    note = f"{sum(one.is_inside for one in predicted)} of {len(predicted)} values inside"
+def totals(held: Sequence[Held]) -> Finding:
+    """Share of such values inside their bands, and the median of their errors."""
+    inside = statistics.fmean(one.is_inside for one in held)
+    median = statistics.median(abs(one.error) for one in held)
+    note = f"{sum(one.is_inside for one in held)} of {len(held)} values inside"
     return trend([inside, median], lambda values: values[0] >= INSIDE and values[1] <= MEDIAN_ERROR, note)
 
 
@@ -124,9 +124,9 @@ def write_table(drawing: Drawing, held: Sequence[Held], ending: str = "") -> Non
             one.simulated,
             one.error,
             "inside" if one.is_inside else "outside",
-            "predicted" if one.predicted else "fitted",
+            "no" if one.counted else "yes",
         ]
         for one in held
     ]
-    columns = ["row", "run", "setting", "figure", "drive", "from", "to", "simulated", "error", "band", "basis"]
+    columns = ["row", "run", "setting", "figure", "drive", "from", "to", "simulated", "error", "band", "fitted on"]
     drawing.write_csv(columns, rows, ending)

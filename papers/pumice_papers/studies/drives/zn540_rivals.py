@@ -66,7 +66,7 @@ def reads(drawing: Drawing, point: dict[str, object], drive: dict[int, Setting])
         document = drawing.runs.one("zn540-rival-reads", {**point, ALONE: depth})
         for column in (RATE, P99):
             value = simulated(document, KINDS["reads"], column)
-            held.append(Held("", column, setting, KINDS["reads"].bands[column], value, predicted=True))
+            held.append(Held("", column, setting, KINDS["reads"].bands[column], value, counted=True))
     return held
 
 

@@ -17,7 +17,7 @@ def test_a_band_is_the_larger_of_a_width_and_the_spread_of_equal_runs() -> None:
     assert near.mean("p99") == 100.0
     assert near.band("p99", 0.05) == pytest.approx((95.0, 105.0))
     assert near.band("p99", 0.01) == (98.0, 102.0)
-    held = [Held("row", "p99", near, 0.05, value, predicted=True) for value in (104.0, 96.0, 120.0)]
+    held = [Held("row", "p99", near, 0.05, value, counted=True) for value in (104.0, 96.0, 120.0)]
     assert [one.is_inside for one in held] == [True, True, False]
     found = totals(held)
     assert found.values == pytest.approx([2 / 3, 0.04])
