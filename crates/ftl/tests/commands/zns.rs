@@ -32,7 +32,7 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
         limits: ZoneLimits { open: 2, active: 2 },
         resets: ResetTime::AtOnce,
         erases: ResetErases::Together,
-        pace_of_finish: FinishPace::AtOnce,
+        finish_pace: FinishPace::AtOnce,
         finish: FinishFill::Pad,
         user_pages: 24,
         used_pages: 8,

@@ -76,7 +76,7 @@ impl HostZones for Zns {
     }
 
     fn in_turn(&self) -> (ResetErases, FinishPace) {
-        (self.config.erases, self.config.pace_of_finish)
+        (self.config.erases, self.config.finish_pace)
     }
 
     fn admit(&mut self, kind: RequestKind, first: Lpn, pages: u32) -> Result<Lpn, ZoneError> {

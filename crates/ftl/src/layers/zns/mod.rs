@@ -60,7 +60,7 @@ pub struct ZnsConfig {
     /// How the erases of a zone that the host resets follow one another.
     pub erases: ResetErases,
     /// How fast a zone that the host finishes is filled.
-    pub pace_of_finish: FinishPace,
+    pub finish_pace: FinishPace,
     /// What the device fills when a zone is finished.
     pub finish: FinishFill,
     /// Logical pages.

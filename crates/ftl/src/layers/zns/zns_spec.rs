@@ -249,7 +249,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,
         erases: keys.reset_erases,
-        pace_of_finish: keys.finish_pace,
+        finish_pace: keys.finish_pace,
         finish: keys.finish,
         used_pages: room.used_pages,
         user_pages: user_pages(spec, keys, geometry),
