@@ -341,7 +341,8 @@ impl LifeRun {
         if let Some(mut written) = WindowPages::of(&self.recent[self.recent.len().saturating_sub(most)..]) {
             if let Some([first, then, now]) = self.by_quarter().filter(|_| is_first) {
                 let slower = (now - then) / (then - first);
-                let going_on = if slower > 0.0 { slower.min(0.5) / (1.0 - slower.min(0.5)) } else { 0.0 };
+                let slower = if (0.0..1.0).contains(&slower) { slower.min(0.5) } else { 0.0 };
+                let going_on = slower / (1.0 - slower);
                 written.host = written.programs / (now + (now - then) * going_on);
             }
             self.measured.push(written);

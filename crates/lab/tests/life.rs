@@ -77,7 +77,7 @@ fn t478_a_life_in_jumps_ends_like_the_whole_one() {
             slow / fast,
             jumped.end.host_bytes / jumped.simulated_bytes,
         );
-        // A skewed workload settles more slowly.
+        // Under zipf write amplification still rises when the first jump begins, so that too many host writes are counted.
         let most = if more.contains(&("workload.kind", "zipf")) { 0.05 } else { 0.02 };
         assert!(pec.abs() < 0.01 && host.abs() < most, "{more:?}");
         assert!(jumped.end.host_bytes > 120.0 * jumped.simulated_bytes, "{more:?}");
