@@ -392,3 +392,21 @@ fn t146_sub_blocks_are_erased_together_and_disturb_nobody() {
     }
     refused(chip.erase_sub_blocks(BlockId(0), 0b10000), "sub-block-set");
 }
+
+/// Where the pages of a sub-block could not be halved so often, the first smallest part was the first pages of the block.
+#[test]
+fn t1003_parts_of_blocks_that_are_written_sub_block_first_are_ranges_of_layers_or_refused() {
+    let opened = |splits: &str| {
+        let shape = "layers = 8\nsub_blocks = 4\nwrite_sequence = \"sfws\"\n[partial_erase]";
+        let spec = SMALL.replace("[partial_erase]", shape).replace("max_splits = 2", &format!("max_splits = {splits}"));
+        Chip::open(&SpecSource { spec_text: Some(spec), ..SpecSource::default() })
+    };
+    let refusal = opened("4").err().expect("refused").to_string();
+    assert!(refusal.contains("max_splits = 4") && refusal.ends_with("the largest legal value is 3"), "{refusal}");
+    let mut chip = opened("3").expect("legal");
+    fill(&mut chip, 0, 32);
+    chip.erase_partial(BlockId(0), Pb(8)).expect("legal");
+    for page in 0..32 {
+        assert_eq!(chip.is_blank(at(0, page)), Ok(page % 8 == 0));
+    }
+}

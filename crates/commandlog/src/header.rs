@@ -235,7 +235,7 @@ impl LogHeader {
     /// An array with every page erased. Call only on a head that was read or made by this engine.
     pub fn array(&self) -> Result<NandArray, String> {
         let tree = PbTree::new(self.pages_per_block, self.max_splits);
-        let tree = tree.and_then(|tree| if self.leaf_runs == 1 { Some(tree) } else { tree.in_runs(self.leaf_runs) });
+        let tree = tree.and_then(|tree| tree.in_runs(self.leaf_runs));
         let tree = tree.ok_or_else(|| format!("its head says max_splits = {}, which no block has", self.max_splits))?;
         let order = ProgramOrder::from_name(&self.program_order);
         let order = order.ok_or_else(|| format!("its head says program_order = \"{}\"", self.program_order))?;
@@ -281,6 +281,9 @@ impl LogHeader {
         }
         if self.units_per_page == 0 || !self.pages_per_block.is_multiple_of(self.units_per_page) {
             return Err(format!("its head describes no device: units_per_page = {}", self.units_per_page));
+        }
+        if self.leaf_runs == 0 || !self.pages_per_block.is_multiple_of(self.leaf_runs) {
+            return Err(format!("its head describes no device: leaf_runs = {}", self.leaf_runs));
         }
         if self.lpn_bits > LPN_BITS_MAX || self.lpns() < self.user_pages {
             return Err(format!("its head says lpn_bits = {}, which does not fit its pages", self.lpn_bits));

@@ -168,6 +168,19 @@ fn replayed_units(records: &[LogRecord]) -> Result<Verification, String> {
     replayed(&header_of_units(), &[&[fill(0, [0, 1], 8)], records].concat())
 }
 
+/// A wrong number of runs was reported as a wrong number of halvings, which had nothing wrong.
+#[test]
+fn t1002_runs_that_do_not_make_up_a_block_are_named() {
+    let of = |max_splits, leaf_runs| replayed(&LogHeader { max_splits, leaf_runs, ..header() }, &[]);
+    assert!(of(2, 4).is_ok());
+    for runs in [0, 3, 32] {
+        let text = of(2, runs).unwrap_err();
+        assert!(text.contains(&format!("leaf_runs = {runs}")) && !text.contains("max_splits"), "{text}");
+    }
+    let text = of(3, 4).unwrap_err();
+    assert!(text.contains("max_splits = 3"), "{text}");
+}
+
 #[test]
 fn t056_a_program_of_units_is_held_to_the_records_of_them() {
     let read = |page: u16, lpn: u32, version: u8| {

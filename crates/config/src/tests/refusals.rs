@@ -28,6 +28,12 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
 #[test]
 fn t044_impossible_geometry_is_refused_with_what_would_work() {
     error(&with_set("geometry.pages_per_block", "72"), &["2^6", "72", "largest legal value is 3"]);
+    let sfws = "[geometry]\npages_per_block = 64\nlayers = 8\nsub_blocks = 8\nwrite_sequence = \"sfws\"\n";
+    // A leaf was a run of pages where the pages of a sub-block could not be halved so often, whoever erased it.
+    error(
+        &source(&format!("{sfws}[ftl]\nkind = \"page\"\n[partial_erase]\nmax_splits = 4\n")),
+        &["partial_erase.max_splits = 4", "the 8 pages of a sub-block", "largest legal value is 3"],
+    );
     error(&with_set("geometry.blocks_per_plane", "0"), &["geometry.blocks_per_plane = 0", "from 1"]);
     error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 4294967294"]);
     error(&with_set("geometry.page_bytes", "1000"), &["multiple of 512"]);

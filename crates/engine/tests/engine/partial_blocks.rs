@@ -178,10 +178,11 @@ fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
     let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
     refused(
         &[&sfws[..], &[("partial_erase.max_splits", "4")]].concat(),
-        "2^4 does not divide the 8 pages of a sub-block",
+        "partial_erase.max_splits = 4: 2^4 does not divide the 8 pages of a sub-block (geometry.write_sequence = \"sfws\"); the largest legal value is 3",
     );
     for kind in ["nftl", "superblock-pen", "pbe"] {
-        let merged = [("ftl.kind", kind), ("ftl.merge", "m-merge"), sfws[1], sfws[2], sfws[3]];
+        let halved = ("partial_erase.max_splits", "3");
+        let merged = [("ftl.kind", kind), ("ftl.merge", "m-merge"), halved, sfws[1], sfws[2], sfws[3]];
         refused(&merged, "ftl.merge = \"m-merge\" needs geometry.write_sequence = \"lfws\"");
     }
     refused(&[leaves, ("ftl.kind", "nftl")], "needs ftl.kind = \"page\"");

@@ -95,14 +95,7 @@ impl LayerSpec<'_> {
                 "{key} = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
             ));
         }
-        let (tree, geometry) = (self.chip.tree()?, &self.chip.geometry);
-        match geometry.sub_blocks_in_turn() {
-            Some(sub_blocks) if tree.runs() != sub_blocks => Err(refuse!(
-                "{key} = \"partial-block\" with geometry.write_sequence = \"sfws\": 2^{splits} does not divide the {} pages of a sub-block",
-                geometry.pages_per_block / sub_blocks
-            )),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.

@@ -59,21 +59,24 @@ impl ChipKeys {
     /// The partial blocks of a block; the whole block alone if there are none.
     ///
     /// # Errors
-    /// More halvings than the pages of a block allow.
+    /// More halvings than the pages of a block, or of a sub-block that is written alone, allow.
     pub fn tree(&self) -> Result<PbTree, SpecError> {
         let splits = match self.partial_erase.unit {
             PartialEraseUnit::PartialBlock => self.partial_erase.max_splits,
             PartialEraseUnit::None | PartialEraseUnit::SubBlock => 0,
         };
         let pages = self.geometry.pages_per_block;
-        let tree = PbTree::new(pages, splits).ok_or_else(|| {
-            let largest = PbTree::largest_legal_splits(pages);
+        let runs = self.geometry.sub_blocks_in_turn().unwrap_or(1);
+        PbTree::new(pages, splits).and_then(|tree| tree.in_runs(runs)).ok_or_else(|| {
+            let largest = PbTree::largest_legal_splits(pages / runs);
+            let halved = match self.geometry.sub_blocks_in_turn() {
+                None => format!("geometry.pages_per_block = {pages}"),
+                Some(_) => format!("the {} pages of a sub-block (geometry.write_sequence = \"sfws\")", pages / runs),
+            };
             refuse!(
-                "partial_erase.max_splits = {splits}: 2^{splits} does not divide geometry.pages_per_block = {pages}; the largest legal value is {largest}"
+                "partial_erase.max_splits = {splits}: 2^{splits} does not divide {halved}; the largest legal value is {largest}"
             )
-        })?;
-        // Where that is refused, nothing erases parts.
-        Ok(self.geometry.sub_blocks_in_turn().and_then(|sub_blocks| tree.in_runs(sub_blocks)).unwrap_or(tree))
+        })
     }
 
     /// Refuses partial erases that the chips cannot do.
