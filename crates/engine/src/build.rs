@@ -6,8 +6,7 @@ use pumice_ftl::policy::{Decider, DeviceShape};
 use pumice_ftl::{FillTarget, Ftl, FtlError, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{
-    BlockId, ChipKeys, FlashCommand, FlashTiming, Geometry, Lpn, PageAddress, PartialEraseUnit, PbTree, PlaneId,
-    TagFormat, Time,
+    BlockId, ChipKeys, FlashCommand, FlashTiming, Geometry, Lpn, PageAddress, PbTree, PlaneId, TagFormat, Time,
 };
 use pumice_workload::{RandomStream, Trims};
 
@@ -101,7 +100,7 @@ impl Foundation {
             geometry: *geometry,
             tags,
             tree: *tree,
-            sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
+            sub_blocks: chip.erased_sub_blocks(),
             program_order: chip.geometry.program_order,
             disturb_tolerance: chip.partial_erase.disturb_tolerance,
             sub_block_disturb: chip.partial_erase.sub_block_disturb,

@@ -11,18 +11,14 @@ use serde_json::Value;
 
 use crate::random_devices::{
     host_settings, hybrid_settings, merges_of, nftl_settings, page_options, page_settings, settings,
-    sub_block_settings, superblock_2006_settings, superblock_settings,
+    sub_block_settings, superblock_2006_settings, superblock_settings, with_host,
 };
 use crate::support::{TraceFile, document, number, source};
 use pumice_types::Choice;
 
 /// Runs with the clock and a log of all commands, which must replay; then without the clock.
 pub fn run_any_host(settings: &[(String, String)], host: &[(String, String)]) {
-    // Bits of a cell are part of the shape of sub-blocks.
-    let of_types = ["geometry.bits_per_cell", "timing.t_r_us", "timing.t_prog_us"];
-    let has_layers = settings.iter().any(|(key, _)| key == "geometry.layers");
-    let host = host.iter().filter(|(key, _)| !(has_layers && of_types.contains(&key.as_str())));
-    let sets = settings.iter().chain(host).cloned().collect();
+    let sets = with_host(settings, host);
     let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
     let mut spec = Config::resolve(&source).expect("a valid spec");
     spec.output.command_log = true;

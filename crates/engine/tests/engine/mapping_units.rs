@@ -1,4 +1,4 @@
-//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461 what a device of such units keeps and
+//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461 and t1000 what a device of such units keeps and
 //! counts, t609, t618, t619, t712, t713 and t995 when their commands come, t716 (beside its kind) write amplification.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use pumice_types::{FlashCommand, FlashOp, MultiPlane, PageAddress, PlaneReads, T
 use serde_json::Value;
 
 use crate::contract::Bytes;
-use crate::random_devices::{host_settings, unit_settings};
+use crate::random_devices::{host_settings, unit_settings, with_host};
 use crate::support::{TraceFile, accepts, document, number, run_seen_by, spec};
 
 /// A device whose page is four units, in blocks of a sixteenth of the pages.
@@ -121,7 +121,7 @@ proptest! {
 
     #[test]
     fn t459_a_device_of_units_loses_nothing_under_any_host(settings in unit_settings(), host in host_settings()) {
-        let sets = [&settings[..], &host].concat();
+        let sets = with_host(&settings, &host);
         let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
         let mut spec = Config::resolve(&source).expect("a valid spec");
         let planes_may_read = spec.host.read_priority && spec.chip.timing.multi_plane == MultiPlane::Off;
@@ -142,6 +142,40 @@ proptest! {
                 prop_assert_eq!(verdict.broken, None);
             }
         }
+    }
+}
+
+/// Units of a page were taken for pages of the shape: word lines and wear of sub-blocks beyond those of the device were
+/// looked up, and the log named a shape that its blocks do not have.
+#[test]
+fn t1000_units_in_blocks_whose_sub_blocks_nobody_erases_count_as_if_none_could_be_erased() {
+    let shape = [
+        ("geometry.layers", "4"),
+        ("geometry.sub_blocks", "4"),
+        ("geometry.pages_per_block", "16"),
+        ("erase.scheme", "ispe"),
+        ("erase.read_retry", "true"),
+        ("erase.initial_pec", "4000"),
+        ("erase.rber_requirement", "40"),
+        ("erase.ecc_bits_per_kib", "40"),
+        ("ftl.over_provisioning", "0.3"),
+        ("initial.age_writes", "1.0"),
+        ("run.check", "integrity"),
+    ];
+    let ran = |more: &[(&str, &str)]| {
+        let mut spec = spec(&[UNITS, &shape, more].concat());
+        spec.output.command_log = true;
+        let mut log = Bytes::default();
+        let outcome = run_logged(&spec, 1.0, &mut log, &mut |_| true).expect("no rule and no belief is broken");
+        assert_eq!(outcome.integrity_error, None);
+        assert_eq!(verify(&mut Cursor::new(log.0), &mut |_| true).expect("a whole log").broken, None);
+        outcome.document
+    };
+    let sub_blocks = [("partial_erase.unit", "sub-block"), ("partial_erase.sub_block_disturb", "3")];
+    let (found, whole) = (ran(&sub_blocks), ran(&[("partial_erase.unit", "none")]));
+    assert!(number(&found, "flash.erases.block") > 0.0 && number(&found, "flash.read_retries") > 0.0);
+    for section in ["host", "flash", "gc", "wear", "integrity"] {
+        assert_eq!(found[section], whole[section], "{section}");
     }
 }
 

@@ -156,13 +156,43 @@ pub fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// A device's settings and its host's. Bits of a cell are part of the shape of sub-blocks, which the device has drawn.
+pub fn with_host(settings: &[(String, String)], host: &[(String, String)]) -> Vec<(String, String)> {
+    let of_types = ["geometry.bits_per_cell", "timing.t_r_us", "timing.t_prog_us"];
+    let has_layers = settings.iter().any(|(key, _)| key == "geometry.layers");
+    let host = host.iter().filter(|(key, _)| !(has_layers && of_types.contains(&key.as_str())));
+    settings.iter().chain(host).cloned().collect()
+}
+
+/// Chips that could erase sub-blocks, whose pages may disturb and outlive each other, in blocks that are erased whole;
+/// or none.
+fn shape_settings() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let shape = (2u32..6, 1u32..6, 1u32..4, prop_oneof![Just("lfws"), Just("sfws")]);
+    let chip = (0u32..3, prop_oneof![Just("fixed"), Just("ispe")], prop::bool::ANY);
+    prop::option::of((shape, chip)).prop_map(|drawn| {
+        let Some(((layers, sub_blocks, bits, sequence), (more, scheme, retries))) = drawn else { return Vec::new() };
+        let once = (sub_blocks - 1) * bits;
+        vec![
+            ("partial_erase.unit", "sub-block".into()),
+            ("partial_erase.sub_block_disturb", (once + more).max(1).to_string()),
+            ("geometry.layers", layers.to_string()),
+            ("geometry.sub_blocks", sub_blocks.to_string()),
+            ("geometry.bits_per_cell", bits.to_string()),
+            ("geometry.pages_per_block", (layers * sub_blocks * bits).to_string()),
+            ("geometry.write_sequence", sequence.into()),
+            ("erase.scheme", scheme.into()),
+            ("erase.read_retry", retries.to_string()),
+        ]
+    })
+}
+
 /// Settings of a page-level FTL that maps units smaller than a page.
 pub fn unit_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let mode =
         prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible"), Just("paced")];
     let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
     let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
-    let apart = (apart, leveling);
+    let apart = (apart, leveling, shape_settings());
     let unit = prop_oneof![Just(512u32), Just(1024), Just(2048)];
     let group = prop_oneof![Just("plane"), Just("die")];
     let asks = (0.0f64..0.3, 1u32..60, prop_oneof![Just(0.0f64), Just(0.1)]);
@@ -181,6 +211,7 @@ pub fn unit_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             if unit.2 == "die" {
                 change("geometry.bad_blocks_per_plane", "0".into());
             }
+            apart.2.into_iter().for_each(|(key, value)| change(key, value));
             change("timing.copyback", "false".into());
             change("workload.fua_fraction", asks.0.to_string());
             change("workload.flush_every", asks.1.to_string());

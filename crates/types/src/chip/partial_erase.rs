@@ -2,9 +2,9 @@
 
 use crate::key::{ANY, COUNT_MAX, PEN_TABLE_1, When, float, int};
 use crate::partial_block::MAX_SPLITS;
-use crate::{PbTree, SpecError, choice, keys, refuse};
+use crate::{BlockShape, PbTree, SpecError, choice, keys, refuse};
 
-use super::ChipKeys;
+use super::{ChipKeys, PageUnits};
 
 choice! {
     /// What a chip can erase besides a whole block.
@@ -77,6 +77,13 @@ impl ChipKeys {
                 "partial_erase.max_splits = {splits}: 2^{splits} does not divide {halved}; the largest legal value is {largest}"
             )
         })
+    }
+
+    /// Sub-blocks that the chips erase apart. `None` also where pages are mapped by units: such blocks are erased whole,
+    /// and units are no pages of the shape.
+    pub fn erased_sub_blocks(&self) -> Option<BlockShape> {
+        let erases = self.partial_erase.unit == PartialEraseUnit::SubBlock && self.units == PageUnits::WHOLE;
+        self.geometry.block_shape().filter(|_| erases)
     }
 
     /// Refuses partial erases that the chips cannot do.

@@ -3,7 +3,7 @@
 use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{
     ChipKeys, EraseKeys, ErasePiece, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption, MultiPlane,
-    PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
+    PbTree, Suspension, SuspensionRule, Time,
 };
 
 use super::{DistributionRequest, EraseConfig, Eraser, distribution};
@@ -45,10 +45,7 @@ pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
 
 /// The blocks of a device at the spec's initial wear; `None` if every erase takes one fixed time.
 pub fn eraser(chip: &ChipKeys, seed: u64, geometry: &Geometry, tree: PbTree) -> Option<Eraser> {
-    let leaves = match chip.partial_erase.unit {
-        PartialEraseUnit::SubBlock => chip.geometry.sub_blocks.map_or(1, usize::from),
-        PartialEraseUnit::None | PartialEraseUnit::PartialBlock => tree.leaves(),
-    };
+    let leaves = chip.erased_sub_blocks().map_or(tree.leaves(), |shape| usize::from(shape.sub_blocks()));
     let eraser = Eraser::new(erase_config(chip, seed)?, geometry.blocks() as usize, chip.erase.initial_pec);
     Some(eraser.with_leaves(leaves))
 }
