@@ -7,7 +7,7 @@ use pumice_engine::build;
 use pumice_ftl::{Ftl, Plan};
 use pumice_types::{BlockId, Lpn};
 
-use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
+use crate::contract::{check_counts, check_timed_and_untimed, run_any_host, run_with};
 use crate::golden::{assert_golden, fields};
 use crate::random_devices::{handle_settings, host_settings, map_settings, page_settings};
 use crate::support::{document, number, source, spec};
@@ -23,8 +23,8 @@ fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
         prop::bool::ANY,
         prop_oneof![Just("dynamic"), Just("static")],
     );
-    let all = (page_settings(), pages, options, handle_settings(), map_settings());
-    all.prop_map(|(mut settings, (shape, sequence), (apart, closed, allocation), handles, map)| {
+    let all = (page_settings(), pages, options, handle_settings());
+    all.prop_map(|(mut settings, (shape, sequence), (apart, closed, allocation), handles)| {
         let (pages, splits, sub_blocks) = shape;
         let changes = [
             ("geometry.layers", (pages / sub_blocks).to_string()),
@@ -42,7 +42,7 @@ fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("workload.requests", "4000".into()),
         ];
         settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
-        settings.extend(handles.into_iter().chain(map));
+        settings.extend(handles);
         settings
     })
 }
@@ -71,13 +71,12 @@ proptest! {
 
     #[test]
     fn t417_a_page_level_ftl_loses_nothing_and_corrupts_nothing_when_partial_blocks_are_erased(
-        settings in leaf_settings()
+        settings in leaf_settings(), map in map_settings()
     ) {
-        let timed = run_with(&settings, &[]);
-        check_counts(&timed);
-        let untimed = run_with(&settings, &[("run.timed", "false")]);
-        check_clock_changes_no_count(&timed, &untimed);
-        for mode in ["foreground", "background", "preemptible"] {
+        check_timed_and_untimed(&settings);
+        let settings = [settings, map].concat();
+        check_counts(&run_with(&settings, &[("run.timed", "false")]));
+        for mode in ["blocking", "foreground", "background", "preemptible"] {
             check_counts(&run_with(&settings, &[("ftl.gc_mode", mode), ("host.read_priority", "true")]));
         }
     }

@@ -235,6 +235,13 @@ pub fn handle_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// Settings with a map in flash of which a part is cached, or with none.
+pub fn with_map(
+    settings: impl Strategy<Value = Vec<(String, String)>>,
+) -> impl Strategy<Value = Vec<(String, String)>> {
+    (settings, map_settings()).prop_map(|(settings, map)| [settings, map].concat())
+}
+
 /// A map in flash of which a part is cached, or none; behind settings of handles.
 pub fn map_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::option::of(1u32..3000).prop_map(|entries| {
@@ -252,9 +259,9 @@ pub fn map_settings() -> impl Strategy<Value = Vec<(String, String)>> {
 pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
     let apart = prop_oneof![Just("mixed"), Just("gc")];
-    let streams = (apart, handle_settings(), map_settings());
+    let streams = (apart, handle_settings());
     (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")], streams).prop_map(
-        |(mut settings, (layers, sub_blocks, bits, sequence), allocation, (apart, handles, map))| {
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation, (apart, handles))| {
             let changes = [
                 ("partial_erase.unit", "sub-block".to_string()),
                 ("ftl.erase_unit", "sub-block".into()),
@@ -271,7 +278,7 @@ pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
                 ("erase.ecc_bits_per_kib", "1.5".into()),
             ];
             settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
-            settings.extend(handles.into_iter().chain(map));
+            settings.extend(handles);
             settings
         },
     )

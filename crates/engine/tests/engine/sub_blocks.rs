@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::contract::{check_counts, run_any_host, run_with};
 use crate::golden::{assert_golden, fields};
-use crate::random_devices::sub_block_settings;
+use crate::random_devices::{sub_block_settings, with_map};
 use crate::support::{document, number, source, spec};
 
 /// One plane of blocks of 8 layers and 8 sub-blocks; requests of `pages` pages overwrite at random.
@@ -122,7 +122,7 @@ fn t912_results_of_sub_block_reclaiming_do_not_change_unnoticed() {
 
 /// Sub-blocks whose pages bear so many programs beside them more than they must.
 fn disturbed_settings() -> impl Strategy<Value = Vec<(String, String)>> {
-    (sub_block_settings(), 0u32..12).prop_map(|(mut settings, more)| {
+    (with_map(sub_block_settings()), 0u32..12).prop_map(|(mut settings, more)| {
         let of = |key: &str| settings.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
         let factor = |key: &str| of(key).and_then(|value| value.parse::<u32>().ok()).expect("a number");
         let once = (factor("geometry.sub_blocks") - 1) * factor("geometry.bits_per_cell");
