@@ -87,7 +87,7 @@ fn t476_the_learned_map_gives_one_result_through_the_interface_and_compiled_in()
 }
 
 #[test]
-fn t462_a_look_up_takes_its_time_although_it_reads_no_flash() {
+fn t1001_a_look_up_takes_its_time_although_it_reads_no_flash() {
     let of = |time| document(&layer(), [("workload.read_fraction", "1.0"), ("ftl.leaftl.look_up_ns", time)]);
     let (quick, slow) = (of("0"), of("7000"));
     assert_eq!(quick["flash"], slow["flash"]);
