@@ -6,6 +6,7 @@ use super::plane::{Open, WriteStream};
 use super::units::valid_in;
 use crate::blocks::block_pool::Wanted;
 use crate::blocks::reclaim_units::UnitId;
+use crate::layers::page::map::cached_map::BlockSource;
 use crate::layers::page::{HotCold, PageFtl};
 use crate::plan::{FtlError, Plan};
 
@@ -41,14 +42,14 @@ impl PageFtl {
         stream: WriteStream,
     ) -> Result<Open, FtlError> {
         let none = self.no_free_block(plane);
-        let aside = match &mut self.translation {
+        let found = match &mut self.translation {
             Some(translation) if stream == WriteStream::MAP => translation.open(plane),
-            _ => (self.free_units(plane) > 0).then_some(None),
+            _ => (self.free_units(plane) > 0).then_some(BlockSource::Pool),
         };
-        match aside {
+        match found {
             None => return Err(none),
-            Some(Some(block)) => return Ok(self.open_set_aside(block)),
-            Some(None) => {}
+            Some(BlockSource::SetAside(block)) => return Ok(self.open_set_aside(block)),
+            Some(BlockSource::Pool) => {}
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == WriteStream::MOVED { Wanted::MostWorn } else { Wanted::LeastWorn };

@@ -58,11 +58,19 @@ impl CachedMap {
     }
 }
 
+/// Where a block that is opened comes from.
+pub(in crate::layers::page) enum BlockSource {
+    /// This one was set aside for translation pages.
+    SetAside(BlockId),
+    /// Any of the pool will do.
+    Pool,
+}
+
 /// What a plane keeps of its translation pages.
 #[derive(Clone, Serialize, Deserialize)]
 struct PlaneShare {
     victims: ClosedBlocks,
-    /// Free blocks that belong to translation pages.
+    /// Free blocks that belong to translation pages, with those that are set aside.
     free: u32,
     /// Free blocks that are set aside; the others are any of the pool.
     aside: VecDeque<BlockId>,
@@ -132,11 +140,11 @@ impl Translation {
         self.cache.state_bytes() + self.versions.len() as u64
     }
 
-    /// Opens a block for translation pages: one that is set aside, or any of the pool. `None` if they have none left.
-    pub(in crate::layers::page) fn open(&mut self, plane: PlaneId) -> Option<Option<BlockId>> {
+    /// Opens a block for translation pages. `None` if they have none left.
+    pub(in crate::layers::page) fn open(&mut self, plane: PlaneId) -> Option<BlockSource> {
         let share = &mut self.planes[plane.index()];
         share.free = share.free.checked_sub(1)?;
-        Some(share.aside.pop_front())
+        Some(share.aside.pop_front().map_or(BlockSource::Pool, BlockSource::SetAside))
     }
 
     /// Makes a full block of translation pages a candidate for reclaiming.
