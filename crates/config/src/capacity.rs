@@ -1,6 +1,7 @@
 //! Devices made small by `geometry.capacity_gib`: fewer blocks a plane, and everything else as it was.
 
 use pumice_types::chip::GeometryKeys;
+use pumice_types::geometry::greatest_common_divisor;
 use pumice_types::refuse;
 
 use crate::{Config, SpecError};
@@ -119,8 +120,7 @@ fn count(config: &Config) -> u32 {
 /// Pages of a block that belong together: the fewest in whole programs and in whole runs of zones.
 fn together(config: &Config) -> u32 {
     let (program, run) = (u32::from(config.chip.program.pages_per_command).max(1), config.ftl.zns.run_pages.max(1));
-    let multiple = (1..=run).map(|times| times * program).find(|pages| pages.is_multiple_of(run));
-    multiple.unwrap_or(program)
+    (program / greatest_common_divisor(program, run)).saturating_mul(run)
 }
 
 fn with_count(config: &Config, count: u32) -> Config {

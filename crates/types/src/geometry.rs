@@ -4,6 +4,11 @@ use crate::key::{Field, Value, ValueKind};
 use crate::{BlockId, ChannelId, DieId, PageAddress, PlaneId, SpecError, choice};
 use serde::{Deserialize, Serialize};
 
+/// The largest number that divides both.
+pub fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
 choice! {
     /// In which order the pages of an erase unit may be programmed.
     pub enum ProgramOrder {

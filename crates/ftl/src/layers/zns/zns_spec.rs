@@ -1,5 +1,6 @@
 //! Zones as a spec asks for them.
 
+use pumice_types::geometry::greatest_common_divisor;
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, Draw, Geometry, Lpn, MultiPlane, SpecError, UnitPages, WriteSequence, keys, refuse};
@@ -79,10 +80,6 @@ impl ZnsKeys {
             ZoneInterface::Zones => Some(pages),
         }
     }
-}
-
-fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Where zones lie on a device of this shape.
