@@ -239,7 +239,9 @@ impl Scheduler {
         let (Some(command), Some(due)) = (lane.commands.front().copied(), self.events.of(index)) else { return };
         let Some(begun) = self.change_begins(index, &command, due) else { return };
         let die = &mut self.dies[index];
-        debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + self.usages.die_only_time(&self.timing, &command));
+        debug_assert!(
+            die.usage.shape != Resources::Die || now < die.cursor + self.usages.die_only_time(&self.timing, &command)
+        );
         if begun > now || !command.changes_pages() {
             return;
         }
@@ -252,7 +254,9 @@ impl Scheduler {
             return die.operation.under_way(together.copied(), Some(now), Time::ZERO, under_way);
         }
         match die.usage.shape {
-            Resources::Die => under_way.push(one(&command, die.cursor + self.usages.die_only_time(&self.timing, &command))),
+            Resources::Die => {
+                under_way.push(one(&command, die.cursor + self.usages.die_only_time(&self.timing, &command)))
+            }
             Resources::DieThenChannel
             | Resources::ChannelThenDie
             | Resources::DieChannelDie
