@@ -1,4 +1,4 @@
-//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461 and t1000 what a device of such units keeps and
+//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461, t1000 and t1093 what a device of such units keeps and
 //! counts, t609, t618, t619, t712, t713 and t995 when their commands come, t716 (beside its kind) write amplification.
 
 use std::collections::HashMap;
@@ -177,6 +177,27 @@ fn t1000_units_in_blocks_whose_sub_blocks_nobody_erases_count_as_if_none_could_b
     for section in ["host", "flash", "gc", "wear", "integrity"] {
         assert_eq!(found[section], whole[section], "{section}");
     }
+}
+
+/// Units of a page that needs no retry were sensed apart, because others might need some: reads took twice their time.
+#[test]
+fn t1093_units_of_a_page_are_sensed_once_where_reads_may_be_retried_and_need_not() {
+    let sets = [
+        ("geometry.layers", "4"),
+        ("geometry.sub_blocks", "4"),
+        ("geometry.pages_per_block", "16"),
+        ("partial_erase.unit", "none"),
+        ("ftl.over_provisioning", "0.3"),
+        ("erase.scheme", "ispe"),
+        ("workload.read_fraction", "1.0"),
+        ("workload.mean_interarrival_us", "2000"),
+    ];
+    let read = |retry| {
+        let found = document(&[UNITS, &sets, &[("erase.read_retry", retry)]].concat());
+        assert!([0.0, -1.0].contains(&found["flash"]["read_retries"].as_f64().unwrap_or(-1.0)), "{}", found["flash"]);
+        found["host"]["read"]["latency_us"].clone()
+    };
+    assert_eq!(read("true"), read("false"));
 }
 
 #[test]

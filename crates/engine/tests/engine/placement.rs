@@ -192,6 +192,11 @@ fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
         let text = refusal(&[&planes[..], &[("ftl.erase_group", "device"), more]].concat());
         assert!(text.contains(expected), "{text}");
     }
+    // The run ended in an integrity error when a block of a stripe was retired.
+    let retired = [("ftl.erase_group", "die"), ("geometry.planes_per_die", "2"), ("timing.copyback", "false")];
+    let retired = [&retired[..], &[("erase.scheme", "ispe"), ("erase.worn_blocks", "retired-by-cycles")]].concat();
+    let text = refusal(&retired);
+    assert!(text.contains("ftl.erase_group = \"die\" needs erase.worn_blocks = \"used\", found"), "{text}");
 }
 
 #[test]

@@ -139,6 +139,7 @@ fn t776_what_joins_the_channels_is_refused_by_name_and_auto_takes_one_thread() {
     refused(&page, "what ftl.kind = \"page\" does here");
     let drawn = [("initial.age_writes", "0.1"), ("initial.aged_by", "drawn"), ("workload.footprint", "1.0")];
     refused(&[&page[..], &[("ftl.allocation", "static")], &drawn].concat(), "initial.aged_by = \"drawn\"");
+    refused(&[&page[..], &[("ftl.allocation", "static"), ("ftl.handles", "2")]].concat(), "ftl.handles");
 }
 
 #[test]

@@ -106,6 +106,8 @@ fn joined_channels(config: &Config) -> Option<String> {
         () if config.initial.is_drawn() => told("initial.aged_by = \"drawn\""),
         () if ftl.shared.recovery != Recovery::Off => told("ftl.recovery"),
         () if ftl.own_policy.is_some() => told("a policy of the user's own"),
+        // What a handle may still write is told by the layer for all planes together.
+        () if ftl.page.handles.is_some() => told("ftl.handles"),
         () if chip.erase.scheme.has_loops() => Some(format!("erase.scheme = \"{}\"", chip.erase.scheme)),
         () if chip.erase.read_retry => told("erase.read_retry"),
         () if output.time_series_s.is_some() => told("output.time_series_s"),

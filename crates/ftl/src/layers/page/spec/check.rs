@@ -1,7 +1,8 @@
 //! What stands in the way of a page-level FTL.
 
+use pumice_types::erase::MAX_LOOPS;
 use pumice_types::refusal::{needs, quoted};
-use pumice_types::{SpecError, refuse};
+use pumice_types::{SpecError, WornBlockRule, refuse};
 
 use super::map_units;
 use super::page_spec::{
@@ -200,6 +201,13 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), SpecError>
             (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
             (chip.timing.copyback, "timing.copyback = false", "true".into()),
             (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
+            // A stripe has no block to put in the place of one that is retired.
+            (
+                chip.erase.worn_blocks != WornBlockRule::Used,
+                "erase.worn_blocks = \"used\"",
+                quoted(chip.erase.worn_blocks),
+            ),
+            (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
             (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
         ],
     )?;
