@@ -255,7 +255,7 @@ impl Scheduler {
         }
         match die.usage.shape {
             Resources::Die => {
-                under_way.push(one(&command, die.cursor + self.usages.die_only_time(&self.timing, &command)))
+                under_way.push(one(&command, die.cursor + self.usages.die_only_time(&self.timing, &command)));
             }
             Resources::DieThenChannel
             | Resources::ChannelThenDie

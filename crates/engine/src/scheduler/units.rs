@@ -82,7 +82,7 @@ impl Scheduler {
         let begins = *active == Some(lane) && *started == now && !*on_channel && *group > 0;
         // Units of one page have the same errors: where the first needs no retry, none does.
         let senses = usage.shape == Resources::DieThenChannel && usage.retries == 0;
-        if !(begins && senses) || !lanes[lane].goes_along(&geometry, last, *group) {
+        if !(begins && senses && lanes[lane].goes_along(&geometry, last, *group)) {
             return;
         }
         let own_time = lanes[lane].segments[last].own_time;
