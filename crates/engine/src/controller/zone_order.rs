@@ -11,7 +11,6 @@ use super::submit::Wait;
 use super::{Controller, Moment};
 use crate::error::SimError;
 use crate::metrics::LatencyParts;
-use crate::scheduler::NOBODY;
 
 /// The commands of one zone operation.
 #[derive(Clone)]
@@ -236,7 +235,7 @@ impl Controller {
     }
 
     /// Begins the programs to the zone of a page that were held back, and padding for which an access of these waits.
-    fn begin_held(&mut self, page: Lpn, padding: [u32; 2], moment: &mut Moment) -> Result<(), SimError> {
+    fn begin_held(&mut self, page: Lpn, padding: &[u32], moment: &mut Moment) -> Result<(), SimError> {
         for die in 0..self.in_turn.held.len() {
             for (program, wait) in std::mem::take(&mut self.in_turn.held[die]) {
                 if self.is_same_zone(page, program.lpn) || padding.iter().any(|&token| wait.is_of(token)) {
@@ -285,11 +284,11 @@ impl Controller {
                 self.begin_next(token, moment)?;
             }
             if self.in_turn.zones[at].operation == ZoneOperation::Finish {
-                self.begin_held(page, [token, moved], moment)?;
+                self.begin_held(page, &[token, moved], moment)?;
             }
         }
         if kind != RequestKind::Write {
-            self.begin_held(page, [NOBODY; 2], moment)?;
+            self.begin_held(page, &[], moment)?;
         }
         let opens = self.opens_zone(kind, page);
         let mut at = 0;
@@ -300,7 +299,7 @@ impl Controller {
             }
             self.waiting.remove(at);
             // They are programmed in this order.
-            self.begin_held(access.lpn, [NOBODY; 2], moment)?;
+            self.begin_held(access.lpn, &[], moment)?;
             let token = self.accesses.insert(access);
             *self.accesses.parts(token) = LatencyParts::waited_for_host(moment.now - since);
             if !self.proceed(token, moment)? {

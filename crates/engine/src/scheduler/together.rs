@@ -208,7 +208,8 @@ impl Die {
 
 impl Usage {
     /// Turns the usage of the first of a group into the group's: transfers come one after the other, array times
-    /// once, the longest program's. The pages that it copies are read before it programs, at once if they have one page number.
+    /// once, the longest program's. The pages that it copies are read before it programs, at once if they have one page
+    /// number.
     pub(super) fn share(
         &mut self,
         group: usize,

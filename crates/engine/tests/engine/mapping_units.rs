@@ -1,5 +1,5 @@
-//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461, t1000 and t1093 what a device of such units keeps and
-//! counts, t609, t618, t619, t712, t713 and t995 when their commands come, t716 (beside its kind) write amplification.
+//! Mapping units that are smaller than a page (`ftl.map_unit_bytes`): t457–t461, t1000 and t1093 what a device of such
+//! units keeps and counts, t609, t618, t619, t712, t713 and t995 when their commands come, t716 (beside its kind) write amplification.
 
 use std::collections::HashMap;
 use std::io::Cursor;

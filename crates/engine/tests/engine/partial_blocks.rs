@@ -7,7 +7,7 @@ use pumice_engine::build;
 use pumice_ftl::{Ftl, Plan};
 use pumice_types::{BlockId, Lpn};
 
-use crate::contract::{check_counts, check_timed_and_untimed, run_any_host, run_with};
+use crate::contract::{check_erased_in_parts, run_any_host};
 use crate::golden::{assert_golden, fields};
 use crate::random_devices::{handle_settings, host_settings, map_settings, page_settings};
 use crate::support::{document, number, source, spec};
@@ -73,12 +73,7 @@ proptest! {
     fn t417_a_page_level_ftl_loses_nothing_and_corrupts_nothing_when_partial_blocks_are_erased(
         settings in leaf_settings(), map in map_settings()
     ) {
-        check_timed_and_untimed(&settings);
-        let settings = [settings, map].concat();
-        check_counts(&run_with(&settings, &[("run.timed", "false")]));
-        for mode in ["blocking", "foreground", "background", "preemptible"] {
-            check_counts(&run_with(&settings, &[("ftl.gc_mode", mode), ("host.read_priority", "true")]));
-        }
+        check_erased_in_parts(&settings, &map, &[("host.read_priority", "true")]);
     }
 }
 

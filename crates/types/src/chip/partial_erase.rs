@@ -41,7 +41,7 @@ keys! {
         unit: PartialEraseUnit = "\"partial-block\"", ANY, "", "PEN, FAST'18, section 4", When::Always,
             "What the chip can erase besides a block. partial-block: its halves, quarters, ... sub-block: any set of its physical sub-blocks in one operation of tBERS; needs geometry.layers and geometry.sub_blocks.";
         max_splits: u8 = "6", int(0, MAX_SPLITS as i64), "", PEN_TABLE_1, PARTIAL_ERASES,
-            "L: how often a block is halved. 2^L must divide the pages of a block.";
+            "L: how often a block is halved. 2^L must divide the pages of a block (sfws: of a sub-block).";
         t_us: Option<Vec<f64>> = "", float(0.0, 1e9), "us", "PEN, FAST'18, Table 1, by partial-block pages", PARTIAL_ERASES,
             "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS.";
         disturb_tolerance: u8 = "1", int(0, 255), "", PEN_TABLE_1, PARTIAL_ERASES,
