@@ -269,8 +269,6 @@ def serve_command(folder: Path, *arguments: str, ready: int) -> subprocess.Popen
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell may have started the tests in the background, where Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -328,8 +326,6 @@ def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, numbe
         pass_fds=[write],
         stdout=subprocess.PIPE,
         text=True,
-        # A shell may have started the tests in the background, where Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as served:
         os.close(write)
         with os.fdopen(read) as ready:

@@ -407,7 +407,6 @@ def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path, delay_s: float) -> No
     process = subprocess.Popen(
         [sys.executable, "-m", "pumice", "run", "--preset", "pen-1tb", "--workload", "twin:usr_1", "--out", "out"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     while not (tmp_path / "out").exists() and process.poll() is None:
         time.sleep(0.01)

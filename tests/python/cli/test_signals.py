@@ -33,12 +33,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _hear_signals() -> None:
-    """A command under `nohup` or in the background hears neither of them, and so would those that the tests begin."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def await_work(session: int, work_s: float = WORK_S) -> None:
     """Waits until the processes of a session have used so much processor time, where the system tells; at most
     `BEGIN_S`, as for one that waits for a pipe."""
@@ -69,7 +63,6 @@ def signalled(
     process = subprocess.Popen(
         [sys.executable, "-m", "pumice", *arguments],
         cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=_hear_signals,
     )  # fmt: skip
     await_work(process.pid, work_s)
     deadline = time.monotonic() + 60
@@ -103,7 +96,7 @@ runpy.run_module("pumice", run_name="__main__")
 def test_ctrl_c_while_the_command_loads_is_a_line_or_silence(struck: str) -> None:
     """It was a traceback until the first line of `main`, a third of a second on a slow machine."""
     command = [sys.executable, "-c", STRUCK, struck]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_hear_signals)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode in (130, -signal.SIGINT)
     assert (done.stdout, done.stderr) in [("", ""), ("", "pumice: interrupted; unfinished files are not kept\n")]
 
