@@ -157,7 +157,8 @@ class Device:
         return self._device.submit_many(when, place, hints)
 
     def next_event(self) -> int | None:
-        """When something happens next that may complete a request; None if nothing will before the next request."""
+        """When something happens next that may complete a request, or now if one is done and was not taken; None if
+        nothing will happen before the next request."""
         return self._device.next_event()
 
     def advance(self, to: int | None, wanted: int | None = None) -> Completions:

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Version of this interface: major << 16 | minor. A new minor version only adds. */
-#define PUMICE_FTL_VERSION 0x00010003u
+#define PUMICE_FTL_VERSION 0x00010004u
 
 /* What a call returns. */
 #define PUMICE_FTL_OK 0
@@ -132,7 +132,9 @@ typedef struct pumice_ftl_device {
     uint64_t seed;             /* for whatever is drawn; 0 while only the capacity is asked for */
     /* Since version 1.1. */
     uint32_t loses_power; /* 1: the power may be cut (ftl.recovery), and `recover` is then called */
-    uint32_t reserved;
+    /* Since version 1.4: runs of pages that a partial block has, one in each sub-block if these are written one after the
+     * other (geometry.write_sequence = "sfws"), else 1. */
+    uint32_t runs;
 } pumice_ftl_device;
 
 /* A page. */

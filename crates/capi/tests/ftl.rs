@@ -109,7 +109,7 @@ fn t492_the_header_says_what_rust_has() {
         asserts!("struct pumice_ftl_value", CValue: number, whole, given, reserved),
         asserts!("struct pumice_ftl_device", CLayerDevice: channels, chips_per_channel, dies_per_chip, planes_per_die,
             blocks_per_plane, pages_per_block, page_bytes, spare_bytes, in_order, max_splits, sub_blocks,
-            bad_blocks_per_plane, bad_block, bad_blocks, over_provisioning, seed, loses_power, reserved),
+            bad_blocks_per_plane, bad_block, bad_blocks, over_provisioning, seed, loses_power, runs),
         asserts!("struct pumice_ftl_spare", CSpareArea: written, programmed, lpn, state),
         asserts!("struct pumice_ftl_chips", CChips: page, block),
         asserts!("struct pumice_ftl_page", CPageAddress: block, page),

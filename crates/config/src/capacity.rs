@@ -30,7 +30,8 @@ pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
     let largest = capacity_gib(&config)?;
     if largest < gib {
         return Err(refuse!(
-            "geometry.capacity_gib = {gib} is more than the device has; allowed: at most {largest:.3}"
+            "geometry.capacity_gib = {gib} is more than the device has; allowed: at most {}",
+            (largest * MILLION).floor() / MILLION
         ));
     }
     let (small, found) = fitted(&config, gib)?;
@@ -39,8 +40,9 @@ pub fn sized(config: Config, scale: Option<f64>) -> Result<Config, SpecError> {
             .map(|spare| format!(", or ftl.over_provisioning = {spare} or more"))
             .unwrap_or_default();
         return Err(refuse!(
-            "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {least:.3} or more{spare}",
-            if keeps_blocks(&config) { "pages in a block" } else { "blocks in a plane" }
+            "geometry.capacity_gib = {gib} leaves too few {} for the translation layer; allowed: {} or more{spare}",
+            if keeps_blocks(&config) { "pages in a block" } else { "blocks in a plane" },
+            (least * MILLION).ceil() / MILLION
         ));
     }
     Ok(small)

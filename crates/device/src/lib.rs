@@ -240,10 +240,10 @@ impl Device {
         Ok(id)
     }
 
-    /// When something happens next that may complete a request, in nanoseconds, or the time of a completion that waits to
-    /// be taken; `None` if nothing will happen before the next request.
+    /// When something happens next that may complete a request, in nanoseconds, or the device's present if a completion
+    /// waits to be taken; `None` if nothing will happen before the next request.
     pub fn next_event(&self) -> Option<u64> {
-        let waiting = self.session.ssd.observer.first().map(|completion| completion.at_ns);
+        let waiting = self.session.ssd.observer.first().map(|completion| completion.at_ns.max(self.present.0));
         let event = || self.session.ssd.next_event().filter(|_| self.power == Power::On).map(|at| at.0);
         waiting.or_else(event)
     }

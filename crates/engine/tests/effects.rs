@@ -39,6 +39,9 @@ const CHECKPOINT: &[(&str, &str)] = &[
     ("workload.request_bytes", "65536"),
 ];
 const LEAVES: &[(&str, &str)] = &[("ftl.kind", "page"), ("ftl.erase_unit", "partial-block")];
+const LEAF_ZONES: &[(&str, &str)] = &[("ftl.kind", "zns"), ("ftl.zns.unit", "partial-block")];
+const LEAVES_OF_SUB_BLOCKS: &[(&str, &str)] =
+    &[SUB_BLOCKS[0], SUB_BLOCKS[1], LEAVES[0], LEAVES[1], ("partial_erase.max_splits", "2")];
 const UNITS: &[(&str, &str)] = &[("ftl.kind", "page"), ("timing.copyback", "false"), ("ftl.map_unit_bytes", "1024")];
 const SUB_BLOCKS: [(&str, &str); 4] = [
     ("geometry.layers", "16"),
@@ -81,7 +84,10 @@ const CASES: &[Case] = &[
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
     ("geometry.write_sequence", ["lfws", "sfws"], SUB_BLOCK_ZONES, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
+    ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, LEAVES_OF_SUB_BLOCKS),
+    ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], LEAF_ZONES[0], LEAF_ZONES[1], ("partial_erase.max_splits", "2")]),
     ("timing.multi_plane", ["off", "queue"], UNTIMED, TIMED),
+    ("timing.multi_plane", ["off", "queue"], UNTIMED, &[PAGE[0], UNTIMED[0], ("ftl.gc_mode", "preemptible")]),
     ("timing.read_transfer", ["page", "codewords"], UNTIMED, TIMED),
     ("timing.codeword_bytes", ["512", "4096"], TIMED, &[("timing.read_transfer", "codewords")]),
     ("timing.codeword_bytes", ["512", "4096"], &[("run.timed", "false"), ("timing.read_transfer", "codewords")], &[("timing.read_transfer", "codewords")]),
@@ -134,7 +140,9 @@ const CASES: &[Case] = &[
     ("partial_erase.max_splits", ["4", "2"], FULL_MERGES, M_MERGES),
     ("partial_erase.max_splits", ["4", "2"], PAGE, LEAVES),
     ("partial_erase.t_us", ["[10000, 9000, 9000, 9000, 9000]", "[10000, 1, 1, 1, 1]"], FULL_MERGES, M_MERGES),
+    ("partial_erase.max_splits", ["4", "2"], FULL_MERGES, LEAF_ZONES),
     ("partial_erase.disturb_tolerance", ["1", "3"], FULL_MERGES, M_MERGES),
+    ("partial_erase.disturb_tolerance", ["1", "3"], FULL_MERGES, LEAF_ZONES),
     ("partial_erase.disturb_aware", ["true", "false"], FULL_MERGES, M_MERGES),
     ("partial_erase.disturb_aware", ["true", "false"], PAGE, LEAVES),
     ("partial_erase.disturb_aware", ["true", "false"], SUB_BLOCKS_APART, SUB_BLOCKS_DISTURBED),
@@ -260,7 +268,11 @@ fn warned(key: &str, value: &str, sets: &[(&str, &str)]) -> Result<(Vec<String>,
 fn outcome(spec: &Config) -> Result<Value, String> {
     let mut document = run(spec, 1.0, &mut |_| true).map_err(|error| error.to_string())?.document;
     let fields = document.as_object_mut().ok_or("no object")?;
-    fields.retain(|name, _| !["config", "config_sha256", "workload", "run"].contains(&name.as_str()));
+    fields.retain(|name, _| !["config", "config_sha256", "warnings", "workload", "run"].contains(&name.as_str()));
+    let flows = fields.get_mut("flows").and_then(Value::as_object_mut).into_iter().flatten();
+    for flow in flows.filter_map(|(_, flow)| flow.as_object_mut()) {
+        flow.retain(|name, _| !["workload", "mode", "queue_depth"].contains(&name.as_str()));
+    }
     Ok(document)
 }
 
@@ -300,6 +312,31 @@ fn t055_an_idle_key_changes_nothing_but_the_configuration() {
         if same { Ok(()) } else { Err(format!("{key} under {idle:?}: equal specs, or the result changes")) }
     });
     assert!(found.is_empty(), "{found}");
+}
+
+/// Cases under whose settings a key is tried besides its own.
+const PARTNERS: usize = 4;
+
+#[test]
+fn t1094_a_key_that_is_idle_under_the_settings_of_another_one_changes_nothing() {
+    let mut tried = 0;
+    let found: Vec<String> = (0..CASES.len() * PARTNERS)
+        .filter_map(|nth| {
+            let (of_key, partner) = (nth / PARTNERS, (nth * 37 + nth / PARTNERS) % CASES.len());
+            let ((key, values, ..), (other, _, idle, read)) = (CASES[of_key], CASES[partner]);
+            let settings = if nth % 2 == 0 { idle } else { read };
+            let [one, two] = values.map(|value| warned(key, value, settings));
+            let ((lines, one), (_, two)) = (one.ok()?, two.ok()?);
+            if lines.is_empty() {
+                return None;
+            }
+            let [one, two] = [outcome(&one).ok()?, outcome(&two).ok()?];
+            tried += 1;
+            (one != two).then(|| format!("{key} under the settings of {other}, {settings:?}: {lines:?}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(tried > CASES.len() / 2, "{tried} of {}", CASES.len());
 }
 
 #[test]

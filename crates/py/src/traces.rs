@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use pumice_types::Choice;
+use pumice_types::{Choice, ZoneCommand};
 use pumice_workload::{
     AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
     open_trace_with,
@@ -54,24 +54,37 @@ pub fn trace_info(py: Python<'_>, path: PathBuf, reading: Option<&str>) -> PyRes
     to_json(&quietly(py, move |_| pumice_workload::info_with(&path, &options))?)
 }
 
-/// Columns of a trace; the last one of a trace that names streams alone.
-const COLUMNS: [&str; 8] = ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim", "is_flush", "is_fua", STREAM];
+/// Columns of a trace.
+const COLUMNS: [&str; 9] =
+    ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim", "is_flush", "is_fua", STREAM, ZONE_COMMAND];
 
-/// The column of streams.
+/// The column of streams, of a trace that names them alone.
 const STREAM: &str = "stream";
 
+/// The column of commands to zones, of a trace that has some alone.
+const ZONE_COMMAND: &str = "zone_command";
+
 /// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32),
-/// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes; and the stream (u8), if
-/// the trace names streams.
+/// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes; the stream (u8), if
+/// the trace names streams; and the command to a zone, if there are any: 0, or its place among `zone_commands`
+/// counted from 1 (u8).
 #[pyfunction]
 #[pyo3(signature = (path, reading=None))]
 pub fn trace_read<'py>(py: Python<'py>, path: PathBuf, reading: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
     let options = file_options(py, &path, reading)?;
     let (columns, names_streams) = quietly(py, move |desk| read_columns(&path, &options, desk))?;
     let out = PyDict::new(py);
-    for (name, column) in COLUMNS.into_iter().zip(&columns).filter(|(name, _)| names_streams || *name != STREAM) {
-        out.set_item(name, PyBytes::new(py, column))?;
+    for (name, column) in COLUMNS.into_iter().zip(&columns) {
+        let is_there = match name {
+            STREAM => names_streams,
+            ZONE_COMMAND => column.iter().any(|&command| command != 0),
+            _ => true,
+        };
+        if is_there {
+            out.set_item(name, PyBytes::new(py, column))?;
+        }
     }
+    out.set_item("zone_commands", ZoneCommand::NAMES)?;
     Ok(out)
 }
 
@@ -93,6 +106,10 @@ fn read_columns(
         columns[5].push(u8::from(request.kind == RequestKind::Flush));
         columns[6].push(u8::from(request.fua));
         columns[7].push(request.stream);
+        columns[8].push(match request.kind {
+            RequestKind::Zone(command) => command as u8 + 1,
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush => 0,
+        });
         if columns[3].len().is_multiple_of(LOOK_EVERY) && desk.is_stopped() {
             break; // nobody waits for the columns any more
         }

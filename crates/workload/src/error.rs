@@ -49,6 +49,11 @@ impl TraceError {
         TraceError { kind: TraceErrorKind::Option, line: message.into() }
     }
 
+    /// The same error, of a line of a text that has several. Lines count from 1.
+    pub(crate) fn in_line(self, number: usize) -> TraceError {
+        TraceError { line: format!("line {number}: {}", self.line), ..self }
+    }
+
     /// An error about a workload that does not fit the device.
     pub(crate) fn capacity(message: String) -> TraceError {
         TraceError { kind: TraceErrorKind::Capacity, line: message }

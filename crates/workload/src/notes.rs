@@ -5,6 +5,9 @@ use serde::Serialize;
 use crate::error::counted;
 use crate::placement::Placer;
 
+/// What may be wrong with a file whose last line has no end.
+const CUT: &str = "the last line has no line end; if the file was cut there, its last request is not as recorded";
+
 /// What a workload had to change or overlook so far. Anything but 0 deserves a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Notes {
@@ -43,6 +46,8 @@ pub struct Notes {
     pub clock_jumps: u64,
     /// Whether there are several records and all have the same time, so that all arrive at 0.
     pub untimed: bool,
+    /// Whether the last line has no line end, as where a file was cut.
+    pub unended: bool,
 }
 
 impl Notes {
@@ -81,6 +86,7 @@ impl Notes {
         .filter(|&(number, ..)| number > 0)
         .map(|(number, noun, what)| format!("{} {}", counted(number, noun), agreeing(number, what)))
         .chain(self.clock_warning())
+        .chain(self.unended.then(|| CUT.to_owned()))
         .collect()
     }
 

@@ -100,8 +100,8 @@ impl Family for ZoneJob {
         };
         if moves && (!request.is_multiple_of(page) || request > used) || at_once > zones {
             return Err(TraceError::option(format!(
-                "workload.zone_request_bytes = {request}, zones_at_once = {} found; allowed are whole pages of {page} \
-                 bytes up to {used}, and up to {zones} zones",
+                "workload.zone_request_bytes = {request}, workload.zones_at_once = {} found; allowed are whole pages of \
+                 {page} bytes up to {used}, and up to {zones} zones",
                 keys.zones_at_once
             )));
         }

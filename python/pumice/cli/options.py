@@ -290,8 +290,9 @@ class DeviceOptions(PlainOptions):
             raise SpecError('--fio-job is empty; expected settings such as "rw=randrw bs=16k", or a job file')
         if " " in self.fio_job and "=" not in self.fio_job and not Path(self.fio_job).exists():
             raise SpecError(f'--fio-job {printable(self.fio_job)}: no "=" in it; expected such as "rw=randrw bs=16k"')
-        job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
-        return spec.with_fio_job(job, "--fio-job")
+        if "=" in self.fio_job:
+            return spec.with_fio_job(self.fio_job, "--fio-job")
+        return spec.with_fio_job(read_text(Path(self.fio_job)), self.fio_job)
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,11 @@ class Spec:
             SpecError: a key or value that is not understood.
         """
         check_text("fio job", job)
-        return self.with_sets([(key, text) for key, text in json.loads(_engine.fio_job_settings(job))], origin)
+        try:
+            settings = json.loads(_engine.fio_job_settings(job))
+        except SpecError as error:
+            raise SpecError(f"{origin}: {error}" if origin else str(error)) from None
+        return self.with_sets([(key, text) for key, text in settings], origin)
 
     def request(self, *, with_policy: bool = True) -> str:
         """The JSON request that the engine takes, in this process or another; `with_policy`: it holds the policy too.

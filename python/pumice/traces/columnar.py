@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 #: Requests as the engine takes them: text, origin as results name it, and which column of the origin is what.
 Content = tuple[bytes, str, str]
 
-#: Columns of `read_trace` that tell the operation together, each with its word; a row without any is a read.
+#: Columns of `read_trace` that tell the operation together, each with its word; a row without any is a read. The column
+#: of commands to zones has the words itself.
 _FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F"}
+_ZONE_COMMAND = "zone_command"
+
+#: The engine's words of commands to zones whose length says nothing.
+_WITHOUT_LENGTH = ("ZO", "ZC", "ZF", "ZR")
 
 #: Beginnings of files, and what they are.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff\xff\xff": "arrow stream"}
@@ -69,7 +74,7 @@ def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str 
         kind = next(kind for magic, kind in _MAGIC.items() if head.startswith(magic))
         table = _read(name, kind)
         table.validate(full=True)  # damage may lead anywhere in memory otherwise
-        text, layout = _text(_with_operations(table), name, trace_format, columns)
+        text, layout = _text(_with_operations(table, name), name, trace_format, columns)
     except TraceError:
         raise
     except (pa.ArrowException, OSError, EOFError, ValueError, MemoryError) as error:
@@ -156,7 +161,7 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
         TraceError: there are no rows, or a column is missing or holds what is not allowed; the text names the row,
             counted from 1.
     """
-    table = _with_operations(as_arrow(requests))
+    table = _with_operations(as_arrow(requests), TABLE_NAME)
     if table.num_rows == 0:
         raise TraceError(f"{TABLE_NAME}: the table has no rows; allowed: one request and more")
     text, layout = _text(table, TABLE_NAME, trace_format, columns)
@@ -211,6 +216,7 @@ def as_arrow(requests: Any) -> pa.Table:
 
 def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, dict[str, Any]]:
     """The engine's text of a table, and which column of the table is what: `TableLayout` of the engine."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv
@@ -228,11 +234,13 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
     reader = _Columns(table, name)
     operations = reader.operations(layout)
     carries = operations != "F"
+    is_bare = np.isin(operations, _WITHOUT_LENGTH)
+    with_length = reader.whole("size", layout["size"], carries & ~is_bare, 1, _BYTES_MAX)
     parts = {
         "time": reader.times(layout["time"]),
         "op": pa.array(operations),
         "offset": reader.whole("offset", layout["offset"], carries, 0, _UINT64_MAX),
-        "size": reader.whole("size", layout["size"], carries, 1, _BYTES_MAX),
+        "size": pc.coalesce(with_length, reader.whole("size", layout["size"], is_bare, 0, _BYTES_MAX)),
         "volume": reader.volumes(layout["volume"]),
     }
     if layout["stream"] is not None:
@@ -261,18 +269,32 @@ def _with_times(table: pa.Table) -> pa.Table:
     return table
 
 
-def _with_operations(table: pa.Table) -> pa.Table:
-    """`table` with a column `op` in place of the flags of `read_trace`, if it has several of them."""
+def _with_operations(table: pa.Table, name: str) -> pa.Table:
+    """`table` with a column `op` in place of the flags of `read_trace`, if it has several of them.
+
+    Raises:
+        TraceError: a row has two of them.
+    """
     import numpy as np
     import pyarrow as pa
 
-    flags = [flag for flag in _FLAGS if flag in table.column_names]
-    if len(flags) < 2 or "op" in table.column_names:
+    columns = [column for column in (*_FLAGS, _ZONE_COMMAND) if column in table.column_names]
+    if len(columns) < 2 or "op" in table.column_names:
         return table
-    words = np.full(table.num_rows, "R", dtype="<U2")
-    for flag in flags:
-        words[np.asarray(table[flag].cast(pa.bool_()).fill_null(False).to_numpy())] = _FLAGS[flag]
-    return table.drop_columns(flags).append_column("op", pa.array(words))
+    words = np.full(table.num_rows, "R", dtype="<U6")
+    for column in columns:
+        if column == _ZONE_COMMAND:
+            own = table[column].cast(pa.string()).fill_null("").to_numpy()
+            is_set = own != ""
+        else:
+            own = _FLAGS[column]
+            is_set = np.asarray(table[column].cast(pa.bool_()).fill_null(False).to_numpy())
+        if (twice := is_set & (words != "R")).any():
+            raise TraceError(
+                f"{name}:{int(twice.argmax()) + 1}: {', '.join(columns)}: two say true; allowed is one a row"
+            )
+        words = np.where(is_set, own, words)
+    return table.drop_columns(columns).append_column("op", pa.array(words))
 
 
 class _Columns:

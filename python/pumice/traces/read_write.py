@@ -41,9 +41,10 @@ def read_trace(
 
     Returns:
         `arrival_ns` (uint64, from the first request), `offset_bytes` (uint64), `bytes` (uint32),
-        `is_write`, `is_trim` and `is_flush` (bool; what is none of them is a read), and `is_fua` (bool, of
-        writes: done only once the data is on flash). A flush has 0 bytes. A trace that names streams also gives
-        `stream` (uint8): the one of each write, else 0.
+        `is_write`, `is_trim` and `is_flush` (bool; what is none of them, and no command to a zone, is a read), and
+        `is_fua` (bool, of writes: done only once the data is on flash). A flush has 0 bytes. A trace that names
+        streams also gives `stream` (uint8): the one of each write, else 0. One with commands to zones also gives
+        `zone_command` (text): "append", "open", "close", "finish" or "reset", else "".
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
@@ -59,6 +60,9 @@ def read_trace(
 
     read = _engine.trace_read(os.fsdecode(path), reading(trace_format, columns, volumes))
     arrays = {name: np.frombuffer(read[name], dtype=kind) for name, kind in _TYPES.items() if name in read}
+    if "zone_command" in read:
+        codes = np.frombuffer(read["zone_command"], dtype="u1")
+        arrays["zone_command"] = np.array(["", *read["zone_commands"]])[codes]
     return arrays | {name: arrays[name].astype(bool) for name in _FLAGS}
 
 

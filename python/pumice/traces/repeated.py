@@ -86,14 +86,16 @@ def repetitions(source: Source, need: Need) -> int:
 def write_repeated(source: Source, times: int, path: Path) -> int:
     """Writes a trace `times` times over, one after the other, as an MSR file compressed with zstd.
 
-    A repetition begins one mean inter-arrival time after the one before it ended. Volumes lie side by side; trims
-    and flushes are left out, since the format has none.
+    A repetition begins one mean inter-arrival time after the one before it ended. Volumes lie side by side; trims,
+    flushes and commands to zones are left out, since the format has none.
 
     Returns:
         Requests written.
     """
     columns = read_trace(source.path, volumes="separate")
     has_data = ~(columns["is_trim"] | columns["is_flush"])
+    if (commands := columns.pop("zone_command", None)) is not None:
+        has_data &= commands == ""
     kept = {name: values[has_data] for name, values in columns.items()}
     arrival = kept["arrival_ns"].astype(np.int64) // 100
     period = int(arrival[-1]) + max(1, int(arrival[-1]) // len(arrival))

@@ -87,7 +87,7 @@ BAD_USAGE = [
     (["help"], "meant is perhaps `pumice --help`"),
     (["completion", "csh"], "allowed: bash, zsh, fish"),
     (["presets", "tini"], "nearest: tiny"),
-    (["run", *TINY, "--fio-job", "flow=2"], "key flow of an fio job found"),
+    (["run", *TINY, "--fio-job", "flow=2"], "--fio-job: key flow of an fio job found"),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
     (["run", *TINY, "--fio-job", "rw randwrite"], '--fio-job rw randwrite: no "=" in it; expected such as "rw=randrw'),
     (["run", *TINY, "--policy", "greedy"], "policy: no file 'greedy'; it is a value of 'ftl.gc_policy'"),

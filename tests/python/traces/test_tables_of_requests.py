@@ -125,6 +125,32 @@ def test_what_read_trace_gives_is_a_table(tmp_path: Path) -> None:
         assert all((again[key] == read[key]).all() for key in read), name
 
 
+def test_commands_to_zones_come_back_from_every_kind_of_table(tmp_path: Path) -> None:
+    table = {
+        "time_us": [0, 10, 20, 30],
+        "op": ["ZO", "append", "ZF", "ZR"],
+        "offset_bytes": [0, 0, 0, 65536],
+        "size_bytes": [0, 4096, 0, 1],
+    }
+    pumice.write_trace(table, tmp_path / "a.csv")
+    read = pumice.read_trace(tmp_path / "a.csv")
+    assert read["zone_command"].tolist() == ["open", "append", "finish", "reset"]
+    assert not (read["is_write"] | read["is_trim"] | read["is_flush"]).any()
+    for name in ("b.csv", "c.parquet", "d.arrow"):
+        pumice.write_trace(read, tmp_path / name)
+        again = pumice.read_trace(tmp_path / name)
+        assert all((again[key] == read[key]).all() for key in read), name
+    with pytest.raises(pumice.TraceError, match=r"requests:2: size .* 0 found"):
+        pumice.write_trace(table | {"size_bytes": [0] * 4}, tmp_path / "e.csv")
+
+
+@pytest.mark.parametrize("flag", [{"is_trim": [True, False]}, {"zone_command": ["reset", ""]}])
+def test_a_row_is_of_one_operation(flag: dict[str, Any]) -> None:
+    rows = {"time_us": [0, 1], "offset_bytes": [0, 8192], "size_bytes": [4096, 4096], "is_write": [True, True]}
+    with pytest.raises(pumice.TraceError, match=r"requests:1: is_write, .*: two say true; allowed is one a row"):
+        pumice.run(SMALL, requests=rows | flag)
+
+
 def test_columns_are_named_by_number_or_name() -> None:
     other = {"lba": [16, 16, 0], "rw": [0, 1, 0], "when": [5.0, 5.5, 6.25], "n": [8, 1, 32]}
     lists = ("time=2:s,op=1:1/0,offset=0:sectors,size=3:sectors", "time=when:s,op=rw:1/0,offset=LBA:512,size=n:512")

@@ -199,9 +199,10 @@ pub extern "C" fn pumice_device_close(device: u64) -> c_int {
 /// `copy` is null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pumice_device_fork(device: u64, copy: *mut u64) -> c_int {
+    // SAFETY: the promise of this function's caller.
+    let emptied = unsafe { foreign::put(copy, 0, "copy") };
     call(device, |open| {
-        // SAFETY: the promise of this function's caller.
-        unsafe { foreign::put(copy, 0, "copy") }?;
+        emptied?;
         let handle = admit(OpenDevice::new(open.device.fork()?, open.request_bytes, open.completion_bytes))?;
         // SAFETY: the same.
         unsafe { foreign::put(copy, handle, "copy") }.map_err(Into::into)

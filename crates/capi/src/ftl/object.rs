@@ -178,7 +178,7 @@ fn c_device(device: &PluginDevice, bad_blocks: &[u32]) -> CLayerDevice {
         over_provisioning: device.over_provisioning,
         seed: device.seed,
         loses_power: device.loses_power.into(),
-        reserved: 0,
+        runs: device.tree.runs().into(),
     }
 }
 

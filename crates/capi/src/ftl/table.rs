@@ -8,12 +8,17 @@ use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, RequestKind, 
 use crate::InterfaceVersion;
 
 /// Version of the interface.
-pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 3);
+pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 4);
 
 /// Bytes of the table of each minor version, from 0 on.
 #[cfg(feature = "host")]
-pub const TABLE_BYTES: &[usize] =
-    &[offset_of!(CLayer, recover), offset_of!(CLayer, own_pages), size_of::<CLayer>(), size_of::<CLayer>()];
+pub const TABLE_BYTES: &[usize] = &[
+    offset_of!(CLayer, recover),
+    offset_of!(CLayer, own_pages),
+    size_of::<CLayer>(),
+    size_of::<CLayer>(),
+    size_of::<CLayer>(),
+];
 #[cfg(feature = "host")]
 const _: () = assert!(TABLE_BYTES.len() == FTL_VERSION.minor() + 1, "each minor version has the size of its table");
 
@@ -196,8 +201,8 @@ pub struct CLayerDevice {
     pub seed: u64,
     /// Whether the power may be cut.
     pub loses_power: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// Runs of pages that a partial block has; 0 from a host of an earlier version: one.
+    pub runs: u32,
 }
 
 /// `struct pumice_ftl_page`

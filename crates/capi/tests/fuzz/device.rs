@@ -371,6 +371,9 @@ fn t085_bytes_go_in_and_come_out_and_calls_that_do_not_fit_them_are_refused() {
         assert_eq!((status, bytes, &found[..4096], found[4096]), (0, 4096, &page[..], 0));
         assert_eq!(pumice_device_close(device), 0);
     }
+    // SAFETY: a live variable.
+    assert_ne!(unsafe { pumice_device_fork(device, &raw mut copy) }, 0, "it is closed");
+    assert_eq!(copy, 0, "no copy was made");
     // Programs that were built before there were bytes have shorter options.
     let old = CDeviceOptions { data: 1, size: size_of::<CDeviceOptions>() as u32 - 8, ..default_options() };
     let device = opened_for(&CDeviceOptions { version: DEVICE_VERSION.code() - 1, ..old });

@@ -180,6 +180,19 @@ fn a007_a_device_may_go_to_another_thread() {
 }
 
 #[test]
+fn a025_time_is_never_told_to_go_back_for_what_is_done() {
+    let mut device = tiny();
+    device.submit(0, &DeviceRequest::write(0, 4096)).expect("it is taken");
+    device.submit(10_000_000, &DeviceRequest::write(4096, 4096)).expect("it is taken");
+    let mut done = 0;
+    while let Some(at) = device.next_event() {
+        device.advance(at).expect("an instant that is not past");
+        done += device.take_completions().count();
+    }
+    assert_eq!(done, 2, "the first was done before the second came");
+}
+
+#[test]
 fn a008_time_stops_when_enough_is_done_and_goes_on_as_if_it_had_not() {
     let (mut whole, mut stopped) = (tiny(), tiny());
     for device in [&mut whole, &mut stopped] {

@@ -314,10 +314,10 @@ impl Die {
 
     /// Channel time of all segments that run together; those that need no further retry use none.
     #[inline]
-    pub fn transfers(&self) -> Time {
+    pub fn transfers(&self, geometry: &Geometry) -> Time {
         match self.usage.retries {
             0 => self.usage.transfers,
-            _ => self.transfers_of_round(),
+            _ => self.transfers_of_round(geometry),
         }
     }
 

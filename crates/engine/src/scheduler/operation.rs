@@ -7,7 +7,6 @@ use pumice_types::{DieId, ErasePiece, EraseStep, FlashOp, StepKind, SuspensionFo
 
 use super::Scheduler;
 use super::die::{READS, WORK};
-use super::run::tell_transfers;
 use super::segment::{Resources, phase};
 use super::steps::Operation;
 use crate::error::SimError;
@@ -195,9 +194,10 @@ impl Scheduler {
         if let Some(fault) = self.policy_fault.take() {
             return Err(SimError::Simulation(fault.to_string()));
         }
-        let die = &mut self.dies[index];
+        let die = &self.dies[index];
         // The transfers before it are told of once, when its first part ends.
-        tell_transfers(die, index, die.operation.begun + die.after_transfers(), observer);
+        self.tell_transfers(index, die.operation.begun + die.after_transfers(), observer);
+        let die = &mut self.dies[index];
         let command = die.lanes[WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
         for part in die.lanes[WORK].commands.iter().take(die.operation.together) {

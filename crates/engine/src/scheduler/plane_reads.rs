@@ -7,7 +7,7 @@ use pumice_types::{DieId, FlashCommand, Geometry, PlaneReads, Time};
 use super::PageDone;
 use super::Scheduler;
 use super::die::{Die, Lane, READS};
-use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage};
+use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, phase};
 use super::steps::PlaneRead;
 use super::units::goes_along;
 use crate::error::SimError;
@@ -60,7 +60,7 @@ impl Scheduler {
     /// Handles what is due on a die whose planes read.
     pub(super) fn step_reads(&mut self, index: usize, now: Time, observer: &mut ObserverRef) -> Result<(), SimError> {
         let die = &mut self.dies[index];
-        die.spent[Phase::Host as usize] += now - die.started;
+        die.spent[die.phase_of_reads() as usize] += now - die.started;
         die.busy += now - die.started;
         die.started = now;
         let mut nth = 0;
@@ -150,6 +150,11 @@ impl Die {
         lane.segments.remove(nth)
     }
 
+    /// What the time in which planes read is charged to: the read that began first.
+    pub(super) fn phase_of_reads(&self) -> Phase {
+        self.plane_reads.first().map_or(Phase::Host, |read| phase(&read.command))
+    }
+
     /// Accounts for a read that ends now. What it waited for beside its own time were other reads and the channel.
     fn read_done(&mut self, read: &PlaneRead, now: Time) -> PageDone {
         let (own_die, transfer) = read.usage.with_retries(read.segment.retries);
@@ -159,7 +164,12 @@ impl Die {
             for (waited, (end, start)) in waited.iter_mut().zip(self.spent.iter().zip(snapshot.spent)) {
                 *waited = *end - start;
             }
-            waited[Phase::Host as usize] = waited[Phase::Host as usize] - own_die - transfer;
+            // Its own time may have been charged to a read of another plane.
+            let mut own = own_die + transfer;
+            for phase in [phase(&read.command), Phase::Host, Phase::Map] {
+                let taken = own.min(waited[phase as usize]);
+                (waited[phase as usize], own) = (waited[phase as usize] - taken, own - taken);
+            }
             debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + transfer, now - snapshot.at);
         }
         PageDone { token: read.segment.token, at: now, transfer, die: own_die, waited }

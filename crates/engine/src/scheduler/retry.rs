@@ -1,7 +1,7 @@
 //! Reads that are repeated: on the die and, asked for anew, on the channel, as often as the chips say
 //! when they start.
 
-use pumice_types::{PageTimes, Time};
+use pumice_types::{Geometry, PageTimes, Time};
 
 use super::die::{Die, Lane};
 use super::segment::{Resources, Segment, Usage};
@@ -20,13 +20,19 @@ impl Die {
     /// Settles how often the reads of the segments that start together are repeated.
     pub fn begin_reads(&mut self, lane: usize, group: usize, chips: &mut Chips) {
         self.round = 0;
-        let Lane { segments, commands, .. } = &mut self.lanes[lane];
-        let reads = |shape| matches!(shape, Resources::DieThenChannel | Resources::DieChannelDie);
-        // A segment that reads a page has one command, so places in both queues agree.
-        for (segment, command) in segments.iter_mut().zip(commands.iter()).take(group) {
-            if reads(segment.shape) {
-                segment.retries = chips.begin_read(command);
-                self.usage.retries = self.usage.retries.max(segment.retries);
+        let geometry = chips.checked.array.config().geometry;
+        let reading = &mut self.lanes[lane];
+        for nth in 0..group {
+            if matches!(reading.segments[nth].shape, Resources::DieThenChannel | Resources::DieChannelDie) {
+                // A segment that reads a page has one command, so places in both queues agree. Units of one page have
+                // the same errors.
+                let first = if geometry.units_per_page > 1 { reading.along_with(&geometry, nth, nth) } else { None };
+                let retries = match first {
+                    Some(first) => reading.segments[first].retries,
+                    None => chips.begin_read(&reading.commands[nth]),
+                };
+                reading.segments[nth].retries = retries;
+                self.usage.retries = self.usage.retries.max(retries);
             }
         }
         if self.usage.copy_reads > Time::ZERO {
@@ -69,15 +75,17 @@ impl Die {
 
     /// Channel time of this round: pages that need another retry move out, those in their last round move
     /// all that they have to.
-    pub fn transfers_of_round(&self) -> Time {
+    pub fn transfers_of_round(&self, geometry: &Geometry) -> Time {
         let Some(active) = self.active else { return Time::ZERO };
+        let lane = &self.lanes[active];
         let page = |segment: &Segment| if segment.own_time > Time::ZERO { segment.own_time } else { self.usage.page };
-        let of = |segment: &Segment| match (self.round, segment.shape) {
+        let of = |(nth, segment): (usize, &Segment)| match (self.round, segment.shape) {
+            _ if lane.is_brought(geometry, nth) => Time::ZERO,
             (round, _) if round < segment.retries => page(segment),
             (round, _) if round > segment.retries => Time::ZERO,
             (_, Resources::DieChannelDie) => page(segment) * 2,
             (..) => page(segment),
         };
-        self.lanes[active].segments.iter().take(self.group).map(of).sum()
+        lane.segments.iter().take(self.group).enumerate().map(of).sum()
     }
 }

@@ -66,8 +66,8 @@ impl Scheduler {
             return Ok(());
         }
         if die.round < die.usage.retries {
-            tell_transfers(die, index, now, observer);
-            self.events.set(index, die.read_again(now, &self.timing.pages));
+            self.tell_transfers(index, now, observer);
+            self.events.set(index, self.dies[index].read_again(now, &self.timing.pages));
             return Ok(());
         }
         if die.operation.stops {
@@ -86,7 +86,7 @@ impl Scheduler {
     fn take_channel(&mut self, index: usize, shape: Resources, now: Time) {
         let die = &mut self.dies[index];
         die.on_channel = true;
-        let (transfers, then) = (die.transfers(), die.after_transfers());
+        let (transfers, then) = (die.transfers(&self.geometry), die.after_transfers());
         let riders = die.riders.transfers;
         let out = self.channels[die.channel].grant(now, riders + transfers) + riders;
         die.riders.copies_end = out + transfers + then;
@@ -141,7 +141,7 @@ impl Scheduler {
             spent[self.phase_of_stall() as usize] += now - since;
         }
         if !die.plane_reads.is_empty() {
-            spent[Phase::Host as usize] += now - die.started;
+            spent[die.phase_of_reads() as usize] += now - die.started;
         } else if let Some(active) = die.active {
             let lane = &die.lanes[active];
             let segment = &lane.segments[0];
@@ -236,7 +236,7 @@ impl Scheduler {
             Resources::Die | Resources::DieThenChannel | Resources::DieChannelDie => now + die.usage.die_first,
             Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
             Resources::ChannelThenDie => {
-                let (transfers, die_last) = (die.transfers(), die.usage.die_last);
+                let (transfers, die_last) = (die.transfers(&self.geometry), die.usage.die_last);
                 self.channels[die.channel].grant(now, transfers) + transfers + die_last
             }
             Resources::Erase => return self.begin_erase(index, now),
@@ -306,8 +306,7 @@ impl Scheduler {
         if self.dies[index].usage.shape == Resources::Die {
             self.advance_lane(index, active, now, observer)?;
         }
-        let die = &self.dies[index];
-        tell_transfers(die, index, now, observer);
+        self.tell_transfers(index, now, observer);
         let chained = match self.policy.multi_plane {
             MultiPlane::Off => self.end_active(index, active, now, observer)?,
             MultiPlane::Erases | MultiPlane::Neighbours | MultiPlane::Queue => {
@@ -391,18 +390,19 @@ impl Scheduler {
         }
         Ok(chained)
     }
-}
 
-/// Tells an observer that watches them of the transfers of what has ended its round or its work on a die.
-#[inline]
-pub(super) fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut ObserverRef) {
-    if !observer.watches_transfers() {
-        return;
-    }
-    let lasted = die.transfers();
-    let end = now - die.after_transfers();
-    if lasted > Time::ZERO && matches!(die.active_shape(), Some(shape) if shape.uses_channel()) {
-        observer.transfer(DieId(index as u32), end - lasted, end);
+    /// Tells an observer that watches them of the transfers of what has ended its round or its work on a die.
+    #[inline]
+    pub(super) fn tell_transfers(&self, index: usize, now: Time, observer: &mut ObserverRef) {
+        if !observer.watches_transfers() {
+            return;
+        }
+        let die = &self.dies[index];
+        let lasted = die.transfers(&self.geometry);
+        let end = now - die.after_transfers();
+        if lasted > Time::ZERO && matches!(die.active_shape(), Some(shape) if shape.uses_channel()) {
+            observer.transfer(DieId(index as u32), end - lasted, end);
+        }
     }
 }
 

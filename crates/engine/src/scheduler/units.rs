@@ -18,10 +18,15 @@ pub(super) fn goes_along(
 }
 
 impl Lane {
+    /// The first of `group` that the read at a place goes along with.
+    pub(super) fn along_with(&self, geometry: &Geometry, place: usize, group: usize) -> Option<usize> {
+        let at = |nth: usize| (&self.commands[nth], &self.segments[nth]);
+        (0..group).find(|&nth| goes_along(geometry, at(nth), at(place)))
+    }
+
     /// Whether the read at a place goes along with one of the first `group`.
     pub(super) fn goes_along(&self, geometry: &Geometry, place: usize, group: usize) -> bool {
-        let at = |nth: usize| (&self.commands[nth], &self.segments[nth]);
-        (0..group).any(|nth| goes_along(geometry, at(nth), at(place)))
+        self.along_with(geometry, place, group).is_some()
     }
 
     /// Whether the read at a place moves its whole page, and one before it has moved that.
@@ -80,11 +85,10 @@ impl Scheduler {
         let Die { lanes, active, group, usage, started, on_channel, queues, .. } = &mut self.dies[index];
         let last = lanes[lane].segments.len() - 1;
         let begins = *active == Some(lane) && *started == now && !*on_channel && *group > 0;
-        // Units of one page have the same errors: where the first needs no retry, none does.
-        let senses = usage.shape == Resources::DieThenChannel && usage.retries == 0;
-        if !(begins && senses && lanes[lane].goes_along(&geometry, last, *group)) {
-            return;
-        }
+        let senses = begins && usage.shape == Resources::DieThenChannel;
+        let Some(first) = senses.then(|| lanes[lane].along_with(&geometry, last, *group)).flatten() else { return };
+        // Units of one page have the same errors, so they are read again together.
+        lanes[lane].segments[last].retries = lanes[lane].segments[first].retries;
         let own_time = lanes[lane].segments[last].own_time;
         match queues.as_mut().filter(|_| lane == WORK) {
             Some(queues) => match queues.behind(*group - 1) {

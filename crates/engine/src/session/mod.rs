@@ -30,10 +30,6 @@ pub use used_state::{Ageing, AgeingRequests};
 /// Pages submitted and events handled between two reports of progress.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
 
-/// How often the write buffer is emptied at the end of a session: what the first time programs may let pages in that
-/// waited for room.
-const FLUSHES_AT_THE_END: u8 = 2;
-
 /// What the requests of a session come from, as its result tells.
 #[derive(Default)]
 pub struct Origin {
@@ -57,8 +53,6 @@ pub(crate) struct SessionCourse {
     busy_after: Option<BusyTimes>,
     /// No request is left to come.
     is_over: bool,
-    /// How often the write buffer was emptied since.
-    flushes: u8,
     /// Cuts of the power to come; `None` if the device cannot recover.
     cuts: Option<PowerCuts>,
     /// By how much the host is behind its workload's clock, because it waited for the device to recover.
@@ -99,7 +93,6 @@ impl<O: ObserverSlot> Session<O> {
             busy_before: ssd.busy_times(Time::ZERO),
             busy_after: None,
             is_over: false,
-            flushes: 0,
             cuts: recovers.then(|| PowerCuts::new(&config, scale)).transpose()?,
             behind: Time::ZERO,
             aged: 0,
@@ -197,8 +190,8 @@ impl<O: ObserverSlot> Session<O> {
         match cut {
             _ if ends && self.ssd.next_event().is_none() => {
                 self.ssd.flush(true)?;
-                self.course.flushes += 1;
-                Ok(self.course.flushes < FLUSHES_AT_THE_END)
+                // What is programmed now may let pages in that waited for room.
+                Ok(self.ssd.next_event().is_some())
             }
             Some(cut) => {
                 self.course.cuts.iter_mut().for_each(PowerCuts::pop);

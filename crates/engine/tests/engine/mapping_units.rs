@@ -201,6 +201,44 @@ fn t1093_units_of_a_page_are_sensed_once_where_reads_may_be_retried_and_need_not
 }
 
 #[test]
+fn t1097_units_of_a_page_are_read_again_together() {
+    let sets = [
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "2"),
+        ("geometry.program_order", "in-order"),
+        ("geometry.layers", "4"),
+        ("geometry.sub_blocks", "4"),
+        ("geometry.pages_per_block", "16"),
+        ("partial_erase.unit", "none"),
+        ("ftl.over_provisioning", "0.3"),
+        ("initial.fill", "1.0"),
+        ("erase.scheme", "ispe"),
+        ("erase.read_retry", "true"),
+        ("erase.initial_pec", "4000"),
+        ("erase.rber_requirement", "40"),
+        ("erase.ecc_bits_per_kib", "40"),
+        ("timing.codeword_bytes", "1024"),
+        ("timing.copyback", "false"),
+        ("ftl.kind", "page"),
+        ("workload.request_bytes", "4096"),
+        ("workload.read_fraction", "1.0"),
+        ("workload.mean_interarrival_us", "400"),
+        ("workload.requests", "2000"),
+        ("run.check", "integrity"),
+    ];
+    for moved in ["page", "codewords"] {
+        for more in [("host.read_priority", "false"), ("host.read_priority", "true"), ("timing.multi_plane", "queue")] {
+            let read = |units: &[(&str, &str)]| {
+                let found = document(&[&sets, units, &[("timing.read_transfer", moved), more]].concat());
+                assert!(number(&found, "flash.read_retries") > 500.0, "{}", found["flash"]);
+                (found["host"]["read"].clone(), found["flash"]["read_retries"].clone())
+            };
+            assert_eq!(read(&[("ftl.map_unit_bytes", "1024")]), read(&[]), "{moved} {more:?}");
+        }
+    }
+}
+
+#[test]
 fn t460_a_unit_takes_at_most_fourteen_bytes() {
     let blocks = [("geometry.pages_per_block", "256"), ("workload.requests", "2000"), ("partial_erase.unit", "none")];
     let bytes = number(&document(&[UNITS, &blocks].concat()), "run.bytes_per_page");

@@ -43,6 +43,30 @@ fn t754_a_read_waits_for_its_own_plane_and_for_the_channel_alone() {
 }
 
 #[test]
+fn t1095_with_one_plane_a_die_it_does_not_matter_who_reads_at_one_time() {
+    let load = [
+        ("geometry.planes_per_die", "1"),
+        ("ftl.map_place", "cached"),
+        ("ftl.map_cache_entries", "64"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "8"),
+        ("workload.read_fraction", "0.3"),
+        ("workload.requests", "2000"),
+        ("workload.request_bytes", "4096"),
+    ];
+    let of = |plane_reads| {
+        let mut found = document(&[ONE_DIE, &load, &[("timing.plane_reads", plane_reads)]].concat());
+        assert!(number(&found, "write_latency_breakdown_us.map") > 100.0, "writes wait for the map");
+        check_times(&found);
+        let fields = found.as_object_mut().expect("an object");
+        fields.retain(|name, _| !["config", "config_sha256", "run"].contains(&name.as_str()));
+        found
+    };
+    assert_eq!(of("die"), of("plane"));
+    assert_eq!(of("die"), of("batch"));
+}
+
+#[test]
 fn t755_planes_that_read_by_themselves_read_as_many_times_as_much() {
     let load = [
         ("geometry.planes_per_die", "4"),

@@ -210,3 +210,35 @@ fn t477_retirement_of_worn_blocks_needs_a_layer_that_retires_and_no_power_cuts()
         assert!(text.contains("erase.worn_blocks = \"retired-by-errors\"") && text.contains(named), "{text}");
     }
 }
+
+#[test]
+fn t1096_what_the_write_buffer_holds_when_the_device_becomes_read_only_is_programmed_or_as_before() {
+    let load = [
+        ("geometry.chips_per_channel", "2"),
+        ("geometry.dies_per_chip", "2"),
+        ("geometry.pages_per_block", "48"),
+        ("geometry.blocks_per_plane", "32"),
+        ("geometry.page_bytes", "2048"),
+        ("ftl.kind", "page"),
+        ("ftl.over_provisioning", "0.373"),
+        ("ftl.hot_cold", "recency"),
+        ("erase.scheme", "aero"),
+        ("erase.initial_pec", "7400"),
+        ("erase.rber_requirement", "40"),
+        ("erase.worn_blocks", "retired-by-errors"),
+        ("host.flush", "lru"),
+        ("workload.request_bytes", "24576"),
+        ("workload.footprint", "0.05"),
+        ("workload.mean_interarrival_us", "50"),
+        ("workload.requests", "20000"),
+        ("run.check", "integrity"),
+    ];
+    for kib in ["64", "128"] {
+        for seed in ["1", "2", "3"] {
+            let found = run_with(&[&load[..], &[("host.write_buffer_kib", kib), ("seed", seed)]].concat());
+            let found = found.expect("no page is lost");
+            assert_eq!(found["life"]["state"], "read-only", "{kib} KiB, seed {seed}");
+            assert_eq!(found["gc"]["copied_pages"], found["flash"]["programs"]["gc"], "those of the last victim too");
+        }
+    }
+}

@@ -54,7 +54,7 @@ pub trait Layer {
     /// # Errors
     /// What the layer would need, as `key = value, found "value"`.
     fn check_retirement(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), SpecError> {
-        Err(refuse!("ftl.kind = \"page\", which retires blocks, found \"{}\"", spec.kind))
+        Err(refuse!("ftl.kind = \"page\", found \"{}\"", spec.kind))
     }
 
     /// Blocks that each plane has beyond the geometry of the spec.

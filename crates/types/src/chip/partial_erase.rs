@@ -25,8 +25,14 @@ const SPLITS: When = When::Is("partial_erase.unit", &["partial-block"]);
 const M_MERGES: When = When::IsNot("ftl.merge", &["block-erase"]);
 
 /// Partial erases take place.
-const PARTIAL_ERASES: When =
-    When::All(&[SPLITS, When::Any(&[M_MERGES, When::Is("ftl.erase_unit", &["partial-block"])])]);
+const PARTIAL_ERASES: When = When::All(&[
+    SPLITS,
+    When::Any(&[
+        M_MERGES,
+        When::Is("ftl.erase_unit", &["partial-block"]),
+        When::All(&[When::Is("ftl.kind", &["zns"]), When::Is("ftl.zns.unit", &["partial-block"])]),
+    ]),
+]);
 
 /// Sub-blocks are written and erased apart.
 const SUB_BLOCKS_APART: When = When::Is("ftl.erase_unit", &["sub-block"]);

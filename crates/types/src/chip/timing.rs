@@ -65,6 +65,12 @@ choice! {
 /// Reads are timed, and move codewords.
 const CODEWORDS: When = When::All(&[TIMED, When::Is("timing.read_transfer", &["codewords"])]);
 
+/// Commands are timed, or collection in steps erases what they may erase together.
+const PLANES_TOGETHER: When = When::Any(&[
+    TIMED,
+    When::All(&[When::Is("ftl.kind", &["page"]), When::IsNot("ftl.gc_mode", &["blocking", "foreground", "paced"])]),
+]);
+
 keys! {
     /// `[timing]`
     pub struct TimingKeys in "timing" {
@@ -88,7 +94,7 @@ keys! {
             "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, even while the channel is busy. channel: after all earlier transfers, waiting read data included.";
         plane_reads: PlaneReads = "\"die\"", ANY, "", CHOSEN, TIMED,
             "Which host reads of a die sense at one time. die: one, or those of one multi-plane command. plane: each idle plane begins its next read. batch: when no plane reads, the oldest waiting read of each begins. Both need host.read_priority = true. Programs, copies, erases and the controller's own reads take the whole die.";
-        multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
+        multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, PLANES_TOGETHER,
             "Which commands of a die run as one, for the time of the slowest plane: reads or programs of one page number in several planes, or an erase in each. off: none. erases: erases next to each other in the queue. neighbours: reads, programs and erases next to each other in the queue. queue: the oldest with any of other planes that may overtake; copies program together, and with host writes unless they are copybacks; a host read is sensed with a copy through the controller of the same page number.";
     }
 }

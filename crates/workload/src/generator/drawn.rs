@@ -17,7 +17,7 @@ pumice_types::keys! {
     pub struct MixKeys in "workload" {
         request_bytes: u32 = "16384", int(512, 1 << 30), "bytes", CHOSEN, When::All(&[IS_DRAWN, When::NotGiven("workload.request_sizes")]), "Size of a generated request.";
         request_sizes: Option<Vec<f64>> = "", float(512.0, 1073741824.0), "bytes", "request_bytes alone", IS_DRAWN, "Sizes of generated requests, mixed by request_weights.";
-        request_weights: Option<Vec<f64>> = "", float(0.0, 1e9), "", "equal weights", IS_DRAWN, "Weight of each of request_sizes.";
+        request_weights: Option<Vec<f64>> = "", float(1e-6, 1e9), "", "equal weights", IS_DRAWN, "Weight of each of request_sizes.";
         read_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_DRAWN, "Reads among generated requests.";
     }
 }

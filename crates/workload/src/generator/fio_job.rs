@@ -123,7 +123,9 @@ impl FioJob {
     pub fn parse(job: &str) -> Result<Vec<FioJob>, TraceError> {
         let mut global = Found::default();
         let mut jobs: Vec<Found> = Vec::new();
-        for line in job.lines().map(str::trim) {
+        let in_line =
+            |number, error: TraceError| if job.lines().nth(1).is_some() { error.in_line(number) } else { error };
+        for (number, line) in (1..).zip(job.lines().map(str::trim)) {
             if line.is_empty() || line.starts_with(['#', ';']) {
                 continue;
             }
@@ -131,7 +133,8 @@ impl FioJob {
                 match name {
                     "global" if jobs.is_empty() => {}
                     "global" => {
-                        return Err(TraceError::option("[global] behind a job found; allowed is one in front"));
+                        let misplaced = TraceError::option("[global] behind a job found; allowed is one in front");
+                        return Err(in_line(number, misplaced));
                     }
                     _ => jobs.push(Found { name: name.to_owned(), ..global.clone() }),
                 }
@@ -142,7 +145,8 @@ impl FioJob {
             let several = line.matches('=').count() > 1 || line.starts_with("--");
             for setting in line.split(|c: char| several && c.is_whitespace()).filter(|text| !text.is_empty()) {
                 let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-                found.take(key.trim().trim_start_matches("--"), value.trim())?;
+                let taken = found.take(key.trim().trim_start_matches("--"), value.trim());
+                taken.map_err(|error| in_line(number, error))?;
             }
         }
         let found = if jobs.is_empty() { vec![global] } else { jobs };

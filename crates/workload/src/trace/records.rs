@@ -161,6 +161,11 @@ impl RecordReader {
         self.grain.coarse_ns(self.scale.tick_ns)
     }
 
+    /// Whether the last line has no line end; false before it was read.
+    pub fn is_unended(&self) -> bool {
+        self.lines.unended
+    }
+
     /// Whether there are several records and all have the same time.
     pub fn clock_is_still(&self) -> bool {
         self.grain.is_still()

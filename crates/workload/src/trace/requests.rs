@@ -242,6 +242,7 @@ impl RequestSource for Trace {
             coarse_clock_ns: self.records.coarse_clock_ns(),
             clock_jumps: self.clock_jumps,
             untimed: self.records.clock_is_still(),
+            unended: self.records.is_unended(),
         }
     }
 

@@ -176,10 +176,12 @@ unsafe fn device_of(device: *const CLayerDevice) -> Result<PluginDevice, OwnFaul
         spare_bytes: device.spare_bytes,
         units_per_page: 1,
     };
+    let tree = PbTree::new(pages, device.max_splits as u8);
+    let tree = tree.and_then(|tree| tree.in_runs(device.runs.clamp(1, u32::from(u16::MAX)) as u16));
     Ok(PluginDevice {
         geometry,
         program_order: if device.in_order == 0 { ProgramOrder::Any } else { ProgramOrder::InOrder },
-        tree: PbTree::new(pages, device.max_splits as u8).ok_or("has partial blocks that do not fit")?,
+        tree: tree.ok_or("has partial blocks that do not fit")?,
         sub_blocks: device.sub_blocks,
         over_provisioning: device.over_provisioning,
         bad_blocks_per_plane: device.bad_blocks_per_plane,

@@ -31,13 +31,24 @@ pub(in crate::trace) struct LineReader<R> {
     /// Bytes that came from the source in all.
     filled: u64,
     exhausted: bool,
+    /// Whether the last line had no line feed.
+    pub unended: bool,
     /// What ended the reading while looking ahead; said once the lines before it are handed out.
     pending: Option<io::Error>,
 }
 
 impl<R: Read> LineReader<R> {
     pub fn new(source: R) -> LineReader<R> {
-        LineReader { source, buffer: vec![0; BUFFER], start: 0, end: 0, filled: 0, exhausted: false, pending: None }
+        LineReader {
+            source,
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            filled: 0,
+            exhausted: false,
+            unended: false,
+            pending: None,
+        }
     }
 
     pub fn source(&self) -> &R {
@@ -109,6 +120,7 @@ impl<R: Read> LineReader<R> {
             return Err(LineFault::Io(fault));
         }
         let end = std::mem::take(&mut self.end);
+        self.unended |= end > 0;
         Ok((end > 0).then(|| without_return(&self.buffer[..end])))
     }
 
@@ -171,6 +183,9 @@ mod tests {
         for text in [&b"a\r\n\nbc\nd"[..], b"a\n\nbc\nd\n"] {
             assert_eq!(lines(text), [&b"a"[..], b"", b"bc", b"d"]);
             assert_eq!(lines(Trickle(text)), lines(text));
+            let mut reader = LineReader::new(text);
+            while reader.next_line().expect("readable").is_some() {}
+            assert_eq!(reader.unended, !text.ends_with(b"\n"));
         }
         assert!(lines(&b""[..]).is_empty());
     }

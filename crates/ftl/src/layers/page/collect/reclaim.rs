@@ -308,27 +308,36 @@ impl PageFtl {
     /// Moves up to `most` valid pages of the victim in work, or erases the victim if it has none left.
     pub(in crate::layers::page) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
-        let (before, in_runs, mut named) = (job.copied, self.config.moves_in_runs(), None);
-        while job.copied - before < most
-            && let Some(page) = self.next_to_move(&job)
-        {
-            if in_runs {
-                let next = NextPages { from: page, most: most - (job.copied - before), named };
-                named = self.copy_run(plane, &mut job, &next, plan)?;
-                continue;
-            }
-            self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
-            self.copy_page(plane, &job, page, plan)?;
-            (job.next, job.copied) = (page + 1, job.copied + 1);
-        }
+        let before = job.copied;
+        let moved = self.move_pages(plane, &mut job, most, plan);
         if job.copied > before {
             self.counters.copied_pages += u64::from(job.copied - before);
             self.planes[plane.index()].job = Some(job);
-            return Ok(());
+            return moved;
         }
+        moved?;
         self.erase_victim(plane, job, plan)?;
         if self.config.erases_together {
             self.erase_empty_victims(plane, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Moves up to `most` valid pages of the victim in work.
+    #[inline]
+    fn move_pages(&mut self, plane: PlaneId, job: &mut Job, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
+        let (before, in_runs, mut named) = (job.copied, self.config.moves_in_runs(), None);
+        while job.copied - before < most
+            && let Some(page) = self.next_to_move(job)
+        {
+            if in_runs {
+                let next = NextPages { from: page, most: most - (job.copied - before), named };
+                named = self.copy_run(plane, job, &next, plan)?;
+                continue;
+            }
+            self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
+            self.copy_page(plane, job, page, plan)?;
+            (job.next, job.copied) = (page + 1, job.copied + 1);
         }
         Ok(())
     }
