@@ -3,9 +3,9 @@
 use pumice_types::SpecError;
 use pumice_types::key::Keys;
 
-use crate::error::TraceError;
-use crate::placement::Placement;
-use crate::request_source::RequestSource;
+use crate::common::error::TraceError;
+use crate::common::placement::Placement;
+use crate::common::request_source::RequestSource;
 use crate::shared_keys::SharedWorkloadKeys;
 use crate::trace::bytes::recorded::SharedContent;
 

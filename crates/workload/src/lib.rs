@@ -8,37 +8,32 @@
 //! Inside the crate, a file imports from the files that define what it needs, never from this one.
 #![forbid(unsafe_code)]
 
-mod arrival;
-mod compression;
-mod error;
-mod fact;
+mod any;
+mod common;
 mod family;
 mod fat;
-mod file_system;
 mod generator;
-mod key_group;
-mod notes;
-mod open;
-mod placement;
-mod random;
-mod reader;
-mod registry;
-mod request_source;
 mod shared_keys;
 mod survey;
 mod trace;
 mod twins;
-mod write;
-mod zone_job;
 mod zoned;
 
-pub use arrival::{Arrival, ArrivalKind};
-pub use compression::Compression;
-pub use error::{TraceError, TraceErrorKind};
-pub use fact::Fact;
+pub use any::open::{fat, open_trace, open_trace_with, synthetic, twin};
+pub use any::reader::WorkloadReader;
+pub use any::registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
+pub use any::write::{TraceWriter, WriteReport, write_trace, write_trace_as};
+pub use common::arrival::{Arrival, ArrivalKind};
+pub use common::compression::Compression;
+pub use common::error::{TraceError, TraceErrorKind};
+pub use common::fact::Fact;
+pub use common::notes::Notes;
+pub use common::placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
+pub use common::random::RandomStream;
+pub use common::zone_job::ZoneJob;
 pub use family::OpenFor;
+pub use fat::file_system::{FileSystemKeys, FileSystemName};
 pub use fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
-pub use file_system::{FileSystemKeys, FileSystemName};
 pub use generator::drawn::{DrawnKeys, MixKeys};
 pub use generator::fio_job::{FioJob, ZonedFioJob};
 pub use generator::hot_writes::HotWrites;
@@ -50,14 +45,8 @@ pub use generator::patterns::{
 pub use generator::requests::Generator;
 pub use generator::scatter::Scatter;
 pub use generator::sizes::RequestSizes;
-pub use notes::Notes;
-pub use open::{fat, open_trace, open_trace_with, synthetic, twin};
-pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
-pub use random::RandomStream;
-pub use reader::WorkloadReader;
-pub use registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
 pub use shared_keys::SharedWorkloadKeys;
 pub use survey::check::{CheckReport, DecodedLine, check, check_with};
 pub use survey::footprint::Footprint;
@@ -78,8 +67,6 @@ pub use twins::catalogue::{TwinFacts, WEEK_SECONDS, twin_catalogue};
 pub use twins::names::TwinName;
 pub use twins::options::{TwinKeys, TwinOptions};
 pub use twins::requests::Twin;
-pub use write::{TraceWriter, WriteReport, write_trace, write_trace_as};
-pub use zone_job::ZoneJob;
 pub use zoned::{ZoneJobKeys, ZoneRequests};
 
 #[cfg(test)]

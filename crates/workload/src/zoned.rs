@@ -7,15 +7,15 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{Choice, HostRequest, RequestKind, ZoneCommand, keys};
 
-use crate::arrival::ArrivalClock;
-use crate::error::TraceError;
-use crate::fact::Fact;
+use crate::common::arrival::ArrivalClock;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::random::RandomStream;
+use crate::common::request_source::{RequestSource, share_of_requests};
+use crate::common::zone_job::ZoneJob;
 use crate::family::{Family, OpenFor};
-use crate::notes::Notes;
-use crate::random::RandomStream;
-use crate::request_source::{RequestSource, share_of_requests};
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
-use crate::zone_job::ZoneJob;
 
 /// The workload writes zones.
 const WRITES: When = When::All(&[When::Requests, When::Is(KIND, &["zone-write", "zone-append"])]);

@@ -8,6 +8,7 @@
 
 mod catalogue;
 mod disk;
+pub(crate) mod file_system;
 mod user;
 mod volume;
 
@@ -16,10 +17,10 @@ use std::fmt::Display;
 
 use pumice_types::{HostRequest, RequestKind, SpecError, refuse};
 
-use crate::arrival::{Arrival, ArrivalClock as Clock};
-use crate::error::{TraceError, excerpt};
-use crate::fact::Fact;
-use crate::placement::{Placement, Placer};
+use crate::common::arrival::{Arrival, ArrivalClock as Clock};
+use crate::common::error::{TraceError, excerpt};
+use crate::common::fact::Fact;
+use crate::common::placement::{Placement, Placer};
 pub use catalogue::FatFacts;
 use catalogue::{MIXTURE, PAGE, TABLE_1, UPDATE_GRAIN_KIB, UPDATE_KIB, UPDATE_KIB_MAX};
 use disk::Extent;
@@ -153,7 +154,9 @@ impl FatWorkload {
         let volume_bytes = chosen.volume_bytes;
         let mut placer = Placer::new(placement);
         let (last, capacity) = (volume_bytes - PAGE, placement.capacity_bytes);
-        if placement.policy == crate::placement::AddressPolicy::Exact && placer.place(last, PAGE as u32).is_err() {
+        if placement.policy == crate::common::placement::AddressPolicy::Exact
+            && placer.place(last, PAGE as u32).is_err()
+        {
             return Err(TraceError::capacity(format!(
                 "workload {name}: a volume of {volume_bytes} bytes does not fit the device's user capacity of {capacity} \
                  bytes; lower workload.fat_volume_mib, set workload.address = \"wrap\", or use a larger device"

@@ -3,13 +3,13 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{Choice, SpecError, refuse};
 
-use crate::error::TraceError;
+use crate::common::error::TraceError;
+use crate::common::key_group::key_group;
 use crate::family::{Family, OpenFor};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::{PatternKeys, PatternKind};
 use crate::generator::requests::Generator;
 use crate::generator::sizes::RequestSizes;
-use crate::key_group::key_group;
 use crate::shared_keys::{IS_DRAWN, SharedWorkloadKeys};
 
 pumice_types::keys! {

@@ -5,7 +5,7 @@
 
 use pumice_types::{Choice, SpecError, choice};
 
-use crate::error::TraceError;
+use crate::common::error::TraceError;
 use crate::family::{Family, OpenFor};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::HotColdAccess;

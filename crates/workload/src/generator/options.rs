@@ -1,7 +1,7 @@
 //! What a generator generates.
 
-use crate::arrival::Arrival;
-use crate::error::TraceError;
+use crate::common::arrival::Arrival;
+use crate::common::error::TraceError;
 use crate::family::OpenFor;
 use crate::generator::patterns::AccessPattern;
 use crate::generator::sizes::RequestSizes;

@@ -2,16 +2,16 @@
 
 use pumice_types::{Choice, HostRequest, RequestKind};
 
-use crate::arrival::{ArrivalClock, ArrivalKind};
-use crate::error::TraceError;
-use crate::fact::Fact;
+use crate::common::arrival::{ArrivalClock, ArrivalKind};
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::placement::Placement;
+use crate::common::random::RandomStream;
+use crate::common::request_source::{RequestSource, share_of_requests};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::pattern::SlotLaw;
 use crate::generator::patterns::PatternLaw;
-use crate::notes::Notes;
-use crate::placement::Placement;
-use crate::random::RandomStream;
-use crate::request_source::{RequestSource, share_of_requests};
 
 /// Requests over a share of the device.
 ///

@@ -1,8 +1,8 @@
 //! How long requests are.
 
-use crate::error::TraceError;
-use crate::fact::Fact;
-use crate::random::RandomStream;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::random::RandomStream;
 
 /// Most sizes in a list.
 const SIZES_MAX: usize = 64;

@@ -5,11 +5,11 @@ use std::path::Path;
 use pumice_types::{HostRequest, RequestKind, Time, ZoneCommand};
 use serde::Serialize;
 
-use crate::error::TraceError;
-use crate::fact::Fact;
-use crate::notes::Notes;
-use crate::placement::{AddressPolicy, Placement};
-use crate::request_source::RequestSource;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::placement::{AddressPolicy, Placement};
+use crate::common::request_source::RequestSource;
 use crate::survey::footprint::{Footprint, PageWrites, SectorSet, refuse_too_wide};
 use crate::survey::shape::{Growth, Histogram, WorkloadShape};
 use crate::trace::formats::TraceFormat;

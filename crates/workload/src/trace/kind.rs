@@ -3,7 +3,7 @@
 use pumice_types::{SpecError, refuse};
 use std::path::Path;
 
-use crate::error::TraceError;
+use crate::common::error::TraceError;
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
 use crate::trace::options::{TraceKeys, TraceOptions};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::{TraceError, TraceErrorKind};
-use crate::placement::{AddressPolicy, COMPACT_REGION_BYTES, Misfit};
+use crate::common::error::{TraceError, TraceErrorKind};
+use crate::common::placement::{AddressPolicy, COMPACT_REGION_BYTES, Misfit};
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;
 use crate::trace::records::RecordReader;

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use pumice_types::{Choice, HostRequest, RequestKind, Time, ZoneCommand};
 
-use crate::error::{TraceError, TraceErrorKind};
-use crate::fact::Fact;
-use crate::notes::Notes;
-use crate::placement::{AddressPolicy, Misfit, Placement, Placer};
-use crate::request_source::RequestSource;
+use crate::common::error::{TraceError, TraceErrorKind};
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::placement::{AddressPolicy, Misfit, Placement, Placer};
+use crate::common::request_source::RequestSource;
 use crate::trace::layout::VolumeLayout;
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;

@@ -1,6 +1,6 @@
 //! The twins by name.
 
-use crate::error::{TraceError, excerpt, nearest};
+use crate::common::error::{TraceError, excerpt, nearest};
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
 use crate::twins::catalogue::{TwinFacts, twin_catalogue};

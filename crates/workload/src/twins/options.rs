@@ -2,7 +2,7 @@
 
 use pumice_types::key::float;
 
-use crate::error::TraceError;
+use crate::common::error::TraceError;
 use crate::family::OpenFor;
 use crate::shared_keys::{IS_TWIN, SharedWorkloadKeys};
 use crate::twins::catalogue::TwinFacts;

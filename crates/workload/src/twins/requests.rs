@@ -2,13 +2,13 @@
 
 use pumice_types::{HostRequest, RequestKind};
 
-use crate::arrival::ArrivalClock;
-use crate::error::TraceError;
-use crate::fact::Fact;
-use crate::notes::Notes;
-use crate::placement::{AddressPolicy, Placement, Placer};
-use crate::random::RandomStream;
-use crate::request_source::{RequestSource, share_of_requests};
+use crate::common::arrival::ArrivalClock;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::placement::{AddressPolicy, Placement, Placer};
+use crate::common::random::RandomStream;
+use crate::common::request_source::{RequestSource, share_of_requests};
 use crate::twins::access::{Reader, TwinTarget, Writer};
 use crate::twins::catalogue::{EXTENT_SIGMA, READ_SEGMENT_BYTES, TwinFacts, WEEK_SECONDS};
 use crate::twins::layout::{LayoutPlan, TwinLayout};

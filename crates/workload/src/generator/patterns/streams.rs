@@ -2,10 +2,10 @@
 
 use pumice_types::key::{CHOSEN, When, float};
 
-use crate::error::TraceError;
-use crate::fact::Fact;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
-use crate::random::RandomStream;
 
 /// The most streams.
 const STREAMS_MAX: usize = 8;

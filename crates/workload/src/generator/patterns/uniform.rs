@@ -1,8 +1,8 @@
 //! Every slot equally likely.
 
-use crate::error::TraceError;
+use crate::common::error::TraceError;
+use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
-use crate::random::RandomStream;
 
 /// Every slot is equally likely.
 #[derive(Clone, Copy, Debug, PartialEq)]

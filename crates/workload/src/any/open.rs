@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::error::TraceError;
+use crate::any::registry::Workload;
+use crate::common::error::TraceError;
+use crate::common::placement::Placement;
 use crate::fat::{FatOptions, FatWorkload};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::requests::Generator;
-use crate::placement::Placement;
-use crate::registry::Workload;
 use crate::trace::formats::TraceFormat;
 use crate::trace::options::TraceOptions;
 use crate::trace::requests::Trace;

@@ -10,22 +10,22 @@ use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values,
 use pumice_types::{HostRequest, SpecError, refuse};
 use serde::{Serialize, Serializer};
 
-use crate::error::{TraceError, nearest};
-use crate::fact::Fact;
+use crate::common::error::{TraceError, nearest};
+use crate::common::fact::Fact;
+use crate::common::key_group::key_group;
+use crate::common::notes::Notes;
+use crate::common::request_source::RequestSource;
+use crate::common::zone_job::ZoneJob;
 use crate::family::{Family, OpenFor};
-use crate::file_system::FileSystemName;
+use crate::fat::file_system::FileSystemName;
 use crate::generator::hot_writes::HotWrites;
 use crate::generator::patterns::PatternKind;
-use crate::key_group::key_group;
-use crate::notes::Notes;
-use crate::request_source::RequestSource;
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
 use crate::trace::bytes::recorded::SharedContent;
 use crate::trace::kind::RecordedTrace;
 use crate::trace::options::TraceOptions;
 use crate::trace::requests::Trace;
 use crate::twins::names::TwinName;
-use crate::zone_job::ZoneJob;
 
 /// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its
 /// keys, and predicate.

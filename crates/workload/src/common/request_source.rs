@@ -4,9 +4,9 @@ use std::path::Path;
 
 use pumice_types::{HostRequest, Time};
 
-use crate::error::TraceError;
-use crate::fact::Fact;
-use crate::notes::Notes;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
 
 /// A source of host requests in the order of their arrival; the first arrives at 0.
 pub trait RequestSource {

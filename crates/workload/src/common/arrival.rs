@@ -2,8 +2,8 @@
 
 use pumice_types::{Time, choice};
 
-use crate::error::TraceError;
-use crate::random::RandomStream;
+use crate::common::error::TraceError;
+use crate::common::random::RandomStream;
 
 choice! {
     /// Laws of inter-arrival times by name.

@@ -6,9 +6,9 @@ use lzma_rust2::{XzOptions, XzWriter};
 use pumice_types::{Choice, HostRequest, RequestKind};
 use serde::Serialize;
 
-use crate::compression::Compression;
-use crate::error::TraceError;
-use crate::registry::Workload;
+use crate::any::registry::Workload;
+use crate::common::compression::Compression;
+use crate::common::error::TraceError;
 use crate::trace::formats::TraceFormat;
 use crate::trace::formats::format::{Writing, WrittenRequest};
 use crate::trace::record::time_scale::TimeScale;

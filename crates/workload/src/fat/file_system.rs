@@ -3,12 +3,12 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{HostRequest, SpecError};
 
-use crate::error::TraceError;
-use crate::fact::Fact;
+use crate::common::error::TraceError;
+use crate::common::fact::Fact;
+use crate::common::notes::Notes;
+use crate::common::request_source::RequestSource;
 use crate::family::{Family, OpenFor};
 use crate::fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue, mixture, update_kib};
-use crate::notes::Notes;
-use crate::request_source::RequestSource;
 use crate::shared_keys::{IS_FILE_SYSTEM, KIND, SharedWorkloadKeys};
 
 /// The workload is the notebook.

@@ -1,0 +1,12 @@
+//! What workloads of every kind share.
+
+pub(crate) mod arrival;
+pub(crate) mod compression;
+pub(crate) mod error;
+pub(crate) mod fact;
+pub(crate) mod key_group;
+pub(crate) mod notes;
+pub(crate) mod placement;
+pub(crate) mod random;
+pub(crate) mod request_source;
+pub(crate) mod zone_job;
