@@ -3,10 +3,10 @@
 use pumice_types::SpecError;
 use pumice_types::key::Keys;
 
-use crate::common::error::TraceError;
-use crate::common::placement::Placement;
-use crate::common::request_source::RequestSource;
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::source::error::TraceError;
+use crate::source::placement::Placement;
+use crate::source::request_source::RequestSource;
 use crate::trace::bytes::recorded::SharedContent;
 
 /// The run that a workload is opened for.

@@ -8,29 +8,17 @@
 //! Inside the crate, a file imports from the files that define what it needs, never from this one.
 #![forbid(unsafe_code)]
 
-mod any;
-mod common;
 mod family;
 mod fat;
 mod generator;
+mod kinds;
 mod shared_keys;
+mod source;
 mod survey;
 mod trace;
 mod twins;
 mod zoned;
 
-pub use any::open::{fat, open_trace, open_trace_with, synthetic, twin};
-pub use any::reader::WorkloadReader;
-pub use any::registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
-pub use any::write::{TraceWriter, WriteReport, write_trace, write_trace_as};
-pub use common::arrival::{Arrival, ArrivalKind};
-pub use common::compression::Compression;
-pub use common::error::{TraceError, TraceErrorKind};
-pub use common::fact::Fact;
-pub use common::notes::Notes;
-pub use common::placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
-pub use common::random::RandomStream;
-pub use common::zone_job::ZoneJob;
 pub use family::OpenFor;
 pub use fat::file_system::{FileSystemKeys, FileSystemName};
 pub use fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
@@ -45,9 +33,21 @@ pub use generator::patterns::{
 pub use generator::requests::Generator;
 pub use generator::scatter::Scatter;
 pub use generator::sizes::RequestSizes;
+pub use kinds::open::{fat, open_trace, open_trace_with, synthetic, twin};
+pub use kinds::reader::WorkloadReader;
+pub use kinds::registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
+pub use kinds::write::{TraceWriter, WriteReport, write_trace, write_trace_as};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
 pub use shared_keys::SharedWorkloadKeys;
+pub use source::arrival::{Arrival, ArrivalKind};
+pub use source::compression::Compression;
+pub use source::error::{TraceError, TraceErrorKind};
+pub use source::fact::Fact;
+pub use source::notes::Notes;
+pub use source::placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
+pub use source::random::RandomStream;
+pub use source::zone_job::ZoneJob;
 pub use survey::check::{CheckReport, DecodedLine, check, check_with};
 pub use survey::footprint::Footprint;
 pub use survey::info::{Heat, InfoReport, KindSummary, Survey, TrimSummary, info, info_with};

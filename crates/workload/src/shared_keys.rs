@@ -3,10 +3,10 @@
 use pumice_types::Choice;
 use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
 
-use crate::common::arrival::{Arrival, ArrivalKind};
-use crate::common::placement::AddressPolicy;
-use crate::common::zone_job::ZoneJob;
 use crate::generator::patterns::PatternKind;
+use crate::source::arrival::{Arrival, ArrivalKind};
+use crate::source::placement::AddressPolicy;
+use crate::source::zone_job::ZoneJob;
 
 /// The key that says which kind of workload runs.
 pub(crate) const KIND: &str = "workload.kind";

@@ -7,15 +7,15 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{Choice, HostRequest, RequestKind, ZoneCommand, keys};
 
-use crate::common::arrival::ArrivalClock;
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::random::RandomStream;
-use crate::common::request_source::{RequestSource, share_of_requests};
-use crate::common::zone_job::ZoneJob;
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
+use crate::source::arrival::ArrivalClock;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::random::RandomStream;
+use crate::source::request_source::{RequestSource, share_of_requests};
+use crate::source::zone_job::ZoneJob;
 
 /// The workload writes zones.
 const WRITES: When = When::All(&[When::Requests, When::Is(KIND, &["zone-write", "zone-append"])]);

@@ -16,7 +16,7 @@ use crate::observe::ObserverRef;
 impl Scheduler {
     /// Starts the reads with priority whose planes are idle, oldest first.
     pub(super) fn start_reads(&mut self, index: usize, now: Time) {
-        let planes = self.geometry.planes_per_die;
+        let planes = self.geometry.planes_per_die as usize;
         let Scheduler { dies, usages, chips, geometry, .. } = self;
         let shares = geometry.units_per_page > 1 && chips.retry.is_none();
         let die = &mut dies[index];
@@ -25,8 +25,12 @@ impl Scheduler {
             die.usage = Usage { shape: Resources::DieThenChannel, ..Usage::default() };
         }
         let from = if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
-        let mut nth = 0;
-        while nth < die.lanes[READS].commands.len() && (shares || die.plane_reads.len() < planes as usize) {
+        let (mut reading, mut nth) = (die.planes_that_read(), 0);
+        while nth < die.lanes[READS].commands.len() {
+            if reading == planes {
+                let Some(unit) = die.next_that_may_share(nth, now).filter(|_| shares) else { break };
+                nth = unit;
+            }
             let (command, _) = die.source_of(nth, &chips.checked.array);
             let plane = geometry.plane_of(command.target.block);
             let sensed = die.plane_reads.iter().find(|read| read.plane == plane);
@@ -38,7 +42,9 @@ impl Scheduler {
             let is_first = sensed.is_none();
             let Some(mut segment) = die.take_read(nth) else { break };
             let mut usage = usages.of(&segment, &command);
-            if !is_first && segment.own_time == Time::ZERO {
+            if is_first {
+                reading += 1;
+            } else if segment.own_time == Time::ZERO {
                 // Its whole page is moved once.
                 usage.channel = Time::ZERO;
             }
@@ -136,8 +142,12 @@ impl Scheduler {
 impl PlaneRead {
     /// Whether a read that waits asks for another unit of the page, which its plane has begun to sense at this instant.
     fn may_share(&self, geometry: &Geometry, asks: (&FlashCommand, &Segment), now: Time) -> bool {
-        let begins = self.started == now && self.moves.is_none();
-        begins && goes_along(geometry, (&self.command, &self.segment), asks)
+        self.begins(now) && goes_along(geometry, (&self.command, &self.segment), asks)
+    }
+
+    /// Whether its plane has begun to sense at this instant.
+    fn begins(&self, now: Time) -> bool {
+        self.started == now && self.moves.is_none()
     }
 }
 
@@ -148,6 +158,20 @@ impl Die {
         lane.commands.remove(nth)?;
         lane.first_number += 1;
         lane.segments.remove(nth)
+    }
+
+    fn planes_that_read(&self) -> usize {
+        let reads = &self.plane_reads;
+        let is_first = |nth: &usize| reads.iter().take(*nth).all(|earlier| earlier.plane != reads[*nth].plane);
+        (0..reads.len()).filter(is_first).count()
+    }
+
+    /// The first waiting read from a place on that may ask for another unit of a page of which a read begins now.
+    fn next_that_may_share(&self, from: usize, now: Time) -> Option<usize> {
+        let begun = || self.plane_reads.iter().filter(|read| read.begins(now));
+        begun().next()?;
+        let segments = &self.lanes[READS].segments;
+        (from..segments.len()).find(|&nth| begun().any(|read| read.segment.token == segments[nth].token))
     }
 
     /// What the time in which planes read is charged to: the read that began first.

@@ -1,4 +1,4 @@
-//! 727 to 729, 758, 759, 763, 764, 769, 774, 784, 1090 and 1091: a host that knows of zones, from traces, jobs of fio and flows.
+//! 727 to 729, 758, 759, 763, 764, 769, 774, 784, 1090, 1091 and 1098: a host that knows of zones, from traces, jobs of fio and flows.
 
 use pumice_engine::fio_job_settings;
 use serde_json::{Value, json};
@@ -301,4 +301,13 @@ fn t759_random_writes_to_zones_are_refused_one_by_one_and_change_nothing() {
     assert_eq!(done + refused + number(&found, "host.read.requests"), 3_000.0);
     assert!(refused > 1_500.0 && done > 0.0, "{done} done, {refused} refused");
     assert_eq!(number(&found, "flash.programs.host"), 2.0 * done);
+}
+
+#[test]
+fn t1098_a_run_whose_zones_refuse_more_than_they_serve_says_so() {
+    let appends = [("workload.kind", "zone-append"), ("workload.requests", "50"), ("ftl.zns.max_active", "1")];
+    let with = |fill| document(&[ZONES, &appends, &[("ftl.zns.max_open", "1"), ("initial.fill", fill)]].concat());
+    let told = |found: &Value| found["warnings"].to_string().contains("zones refused 50 requests and served 0");
+    let (full, empty) = (with("1.0"), with("0.0"));
+    assert!(told(&full) && !told(&empty), "{} {}", full["warnings"], empty["warnings"]);
 }

@@ -3,13 +3,13 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{HostRequest, SpecError};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::request_source::RequestSource;
 use crate::family::{Family, OpenFor};
 use crate::fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue, mixture, update_kib};
 use crate::shared_keys::{IS_FILE_SYSTEM, KIND, SharedWorkloadKeys};
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::request_source::RequestSource;
 
 /// The workload is the notebook.
 const IS_PC: When = When::All(&[When::Requests, When::Is(KIND, &["pc"])]);

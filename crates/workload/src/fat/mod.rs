@@ -17,10 +17,10 @@ use std::fmt::Display;
 
 use pumice_types::{HostRequest, RequestKind, SpecError, refuse};
 
-use crate::common::arrival::{Arrival, ArrivalClock as Clock};
-use crate::common::error::{TraceError, excerpt};
-use crate::common::fact::Fact;
-use crate::common::placement::{Placement, Placer};
+use crate::source::arrival::{Arrival, ArrivalClock as Clock};
+use crate::source::error::{TraceError, excerpt};
+use crate::source::fact::Fact;
+use crate::source::placement::{Placement, Placer};
 pub use catalogue::FatFacts;
 use catalogue::{MIXTURE, PAGE, TABLE_1, UPDATE_GRAIN_KIB, UPDATE_KIB, UPDATE_KIB_MAX};
 use disk::Extent;
@@ -154,7 +154,7 @@ impl FatWorkload {
         let volume_bytes = chosen.volume_bytes;
         let mut placer = Placer::new(placement);
         let (last, capacity) = (volume_bytes - PAGE, placement.capacity_bytes);
-        if placement.policy == crate::common::placement::AddressPolicy::Exact
+        if placement.policy == crate::source::placement::AddressPolicy::Exact
             && placer.place(last, PAGE as u32).is_err()
         {
             return Err(TraceError::capacity(format!(

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::common::random::RandomStream as Stream;
 use crate::fat::catalogue::{FULL, FileKind, Habit, ROOM, UPDATE_GRAIN_KIB};
 use crate::fat::disk::SECTOR;
 use crate::fat::volume::Volume;
+use crate::source::random::RandomStream as Stream;
 
 /// Updates in place begin and end at multiples of so many bytes.
 const GRAIN: u64 = (UPDATE_GRAIN_KIB as u64) << 10;

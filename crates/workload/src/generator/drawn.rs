@@ -3,14 +3,14 @@
 use pumice_types::key::{CHOSEN, When, float, int};
 use pumice_types::{Choice, SpecError, refuse};
 
-use crate::common::error::TraceError;
-use crate::common::key_group::key_group;
 use crate::family::{Family, OpenFor};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::{PatternKeys, PatternKind};
 use crate::generator::requests::Generator;
 use crate::generator::sizes::RequestSizes;
 use crate::shared_keys::{IS_DRAWN, SharedWorkloadKeys};
+use crate::source::error::TraceError;
+use crate::source::key_group::key_group;
 
 pumice_types::keys! {
     /// What generators read of `[workload]`, whatever their access pattern.

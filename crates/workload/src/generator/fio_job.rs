@@ -1,10 +1,10 @@
 //! Jobs in the words of fio, as far as they describe requests.
 
-use crate::common::arrival::ArrivalKind;
-use crate::common::error::{TraceError, excerpt, nearest};
-use crate::common::zone_job::ZoneJob;
 use crate::generator::patterns::{AccessPattern, PermutationAccess, SequentialAccess, UniformAccess, ZipfAccess};
 use crate::generator::sizes::RequestSizes;
+use crate::source::arrival::ArrivalKind;
+use crate::source::error::{TraceError, excerpt, nearest};
+use crate::source::zone_job::ZoneJob;
 
 /// Keys that are understood.
 const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, norandommap, \

@@ -5,12 +5,12 @@
 
 use pumice_types::{Choice, SpecError, choice};
 
-use crate::common::error::TraceError;
 use crate::family::{Family, OpenFor};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::HotColdAccess;
 use crate::generator::requests::Generator;
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::source::error::TraceError;
 
 choice! {
     /// The generators w10 to w40, named by the share of the space that most requests go to.

@@ -1,11 +1,11 @@
 //! What a generator generates.
 
-use crate::common::arrival::Arrival;
-use crate::common::error::TraceError;
 use crate::family::OpenFor;
 use crate::generator::patterns::AccessPattern;
 use crate::generator::sizes::RequestSizes;
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::source::arrival::Arrival;
+use crate::source::error::TraceError;
 
 /// What a generator generates.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use pumice_types::key::Keys;
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// Where the requests of a generator begin. A value holds the pattern's parameters.
 ///

@@ -2,16 +2,16 @@
 
 use pumice_types::{Choice, HostRequest, RequestKind};
 
-use crate::common::arrival::{ArrivalClock, ArrivalKind};
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::placement::Placement;
-use crate::common::random::RandomStream;
-use crate::common::request_source::{RequestSource, share_of_requests};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::pattern::SlotLaw;
 use crate::generator::patterns::PatternLaw;
+use crate::source::arrival::{ArrivalClock, ArrivalKind};
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::placement::Placement;
+use crate::source::random::RandomStream;
+use crate::source::request_source::{RequestSource, share_of_requests};
 
 /// Requests over a share of the device.
 ///

@@ -1,6 +1,6 @@
 //! A random order of any number of items without a table of it.
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 
 /// Rounds of the cipher: four make an order that no simple statistic tells from a random one.
 const ROUNDS: usize = 4;

@@ -1,8 +1,8 @@
 //! How long requests are.
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// Most sizes in a list.
 const SIZES_MAX: usize = 64;

@@ -5,7 +5,7 @@ use std::path::Path;
 use pumice_types::{Choice, RequestKind};
 use serde::Serialize;
 
-use crate::common::error::TraceError;
+use crate::source::error::TraceError;
 use crate::survey::footprint::{Footprint, SectorSet, refuse_too_wide};
 use crate::trace::formats::TraceFormat;
 use crate::trace::options::TraceOptions;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::common::error::TraceError;
+use crate::source::error::TraceError;
 
 /// Grain of a footprint in bytes: a sector.
 const SECTOR_BYTES: u64 = 512;

@@ -5,11 +5,11 @@ use std::path::Path;
 use pumice_types::{HostRequest, RequestKind, Time, ZoneCommand};
 use serde::Serialize;
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::placement::{AddressPolicy, Placement};
-use crate::common::request_source::RequestSource;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::placement::{AddressPolicy, Placement};
+use crate::source::request_source::RequestSource;
 use crate::survey::footprint::{Footprint, PageWrites, SectorSet, refuse_too_wide};
 use crate::survey::shape::{Growth, Histogram, WorkloadShape};
 use crate::trace::formats::TraceFormat;

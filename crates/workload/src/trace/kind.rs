@@ -3,9 +3,9 @@
 use pumice_types::{SpecError, refuse};
 use std::path::Path;
 
-use crate::common::error::TraceError;
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::source::error::TraceError;
 use crate::trace::options::{TraceKeys, TraceOptions};
 use crate::trace::requests::Trace;
 

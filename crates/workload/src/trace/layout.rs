@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::common::error::{TraceError, TraceErrorKind};
-use crate::common::placement::{AddressPolicy, COMPACT_REGION_BYTES, Misfit};
+use crate::source::error::{TraceError, TraceErrorKind};
+use crate::source::placement::{AddressPolicy, COMPACT_REGION_BYTES, Misfit};
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;
 use crate::trace::records::RecordReader;

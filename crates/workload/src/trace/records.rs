@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pumice_types::{Choice, RequestKind};
 
-use crate::common::compression::Compression;
-use crate::common::error::{TraceError, TraceErrorKind, counted, excerpt};
+use crate::source::compression::Compression;
+use crate::source::error::{TraceError, TraceErrorKind, counted, excerpt};
 use crate::trace::bytes::recorded::SharedContent;
 use crate::trace::bytes::source::TraceFile;
 use crate::trace::formats::{LineParser, TraceFormat};

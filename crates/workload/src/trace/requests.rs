@@ -6,11 +6,11 @@ use std::path::Path;
 
 use pumice_types::{Choice, HostRequest, RequestKind, Time, ZoneCommand};
 
-use crate::common::error::{TraceError, TraceErrorKind};
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::placement::{AddressPolicy, Misfit, Placement, Placer};
-use crate::common::request_source::RequestSource;
+use crate::source::error::{TraceError, TraceErrorKind};
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::placement::{AddressPolicy, Misfit, Placement, Placer};
+use crate::source::request_source::RequestSource;
 use crate::trace::layout::VolumeLayout;
 use crate::trace::options::TraceOptions;
 use crate::trace::record::TraceRecord;

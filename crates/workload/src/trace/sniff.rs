@@ -2,7 +2,7 @@
 
 use pumice_types::Choice;
 
-use crate::common::error::excerpt;
+use crate::source::error::excerpt;
 use crate::trace::columns::header::{Delimiter, Header, TableColumn};
 use crate::trace::columns::layout::ColumnLayout;
 use crate::trace::columns::request::ColumnRequest;

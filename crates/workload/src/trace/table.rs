@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::common::error::TraceError;
+use crate::source::error::TraceError;
 use crate::trace::columns::header::TableColumn;
 use crate::trace::columns::layout::ColumnLayout;
 use crate::trace::columns::units::TRUTHS;

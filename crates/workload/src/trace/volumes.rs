@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use pumice_types::key::{Field, Value, ValueKind};
 
-use crate::common::error::{TraceError, excerpt};
+use crate::source::error::{TraceError, excerpt};
 
 /// What becomes of the volumes (disks, devices, units, files) that a trace's records name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The two halves of a twin: what it writes and what it reads. Addresses are in granules.
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 use crate::twins::coverage::Coverage;
 use crate::twins::layout::{Stretch, TwinLayout};
 use crate::twins::runs::{RequestSpan, Runs};

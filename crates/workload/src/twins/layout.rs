@@ -1,7 +1,7 @@
 //! Where a twin's write extents lie on its volume, and what is left between them for reads.
 //! All lengths and addresses are in granules.
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 use crate::twins::catalogue::EXTENT_SIGMA;
 
 /// A stretch of the volume.

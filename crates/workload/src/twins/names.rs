@@ -1,8 +1,8 @@
 //! The twins by name.
 
-use crate::common::error::{TraceError, excerpt, nearest};
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::source::error::{TraceError, excerpt, nearest};
 use crate::twins::catalogue::{TwinFacts, twin_catalogue};
 use crate::twins::options::{TwinKeys, TwinOptions};
 use crate::twins::requests::Twin;

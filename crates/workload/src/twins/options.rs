@@ -2,9 +2,9 @@
 
 use pumice_types::key::float;
 
-use crate::common::error::TraceError;
 use crate::family::OpenFor;
 use crate::shared_keys::{IS_TWIN, SharedWorkloadKeys};
+use crate::source::error::TraceError;
 use crate::twins::catalogue::TwinFacts;
 
 pumice_types::keys! {

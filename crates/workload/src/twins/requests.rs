@@ -2,13 +2,13 @@
 
 use pumice_types::{HostRequest, RequestKind};
 
-use crate::common::arrival::ArrivalClock;
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
-use crate::common::placement::{AddressPolicy, Placement, Placer};
-use crate::common::random::RandomStream;
-use crate::common::request_source::{RequestSource, share_of_requests};
+use crate::source::arrival::ArrivalClock;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
+use crate::source::placement::{AddressPolicy, Placement, Placer};
+use crate::source::random::RandomStream;
+use crate::source::request_source::{RequestSource, share_of_requests};
 use crate::twins::access::{Reader, TwinTarget, Writer};
 use crate::twins::catalogue::{EXTENT_SIGMA, READ_SEGMENT_BYTES, TwinFacts, WEEK_SECONDS};
 use crate::twins::layout::{LayoutPlan, TwinLayout};

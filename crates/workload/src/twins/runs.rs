@@ -1,7 +1,7 @@
 //! Repeated access: short sequential runs on a few streams, at places of skewed popularity.
 //! Addresses are in granules.
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 use crate::twins::layout::Stretch;
 
 /// Streams that run side by side.

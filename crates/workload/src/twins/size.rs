@@ -1,6 +1,6 @@
 //! Request sizes that meet a total: geometric, their mean steered by what is left to move.
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 use crate::twins::whole_exponentials::WholeExponentials;
 
 /// Requests between two looks at what is left. The parameter of the sizes needs a logarithm, which this spreads over

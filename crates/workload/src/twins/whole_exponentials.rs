@@ -6,7 +6,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::common::random::RandomStream;
+use crate::source::random::RandomStream;
 
 /// Parts of the numbers from 1 to 2 that have an entry of their own.
 const PARTS: usize = 128;

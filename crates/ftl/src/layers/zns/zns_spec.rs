@@ -321,13 +321,13 @@ fn check_size(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
 
 /// Refuses limits that the host's streams would break.
 fn check_limits(keys: &ZnsKeys) -> Result<(), SpecError> {
-    let ZnsKeys { max_open, max_active, streams, .. } = *keys;
+    let ZnsKeys { max_open, max_active, streams, interface, .. } = *keys;
     if max_open > max_active {
         return Err(refuse!(
             "ftl.zns.max_open = {max_open} exceeds ftl.zns.max_active = {max_active}; allowed: at most that, because every open zone is active"
         ));
     }
-    if streams > max_active {
+    if interface == ZoneInterface::Log && streams > max_active {
         return Err(refuse!(
             "ftl.zns.streams = {streams} exceeds ftl.zns.max_active = {max_active}: the device would answer {}; allowed: at most {max_active}",
             ZoneError::TooManyActiveZones.told()

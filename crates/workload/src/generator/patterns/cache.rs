@@ -2,11 +2,11 @@
 
 use pumice_types::key::{When, float};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
 use crate::generator::patterns::zipf::{ZipfAccess, ZipfLaw};
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// Source of the defaults.
 const CACHELIB: &str = "CacheLib's defaults and traces as measured for WARP, FAST'26";

@@ -2,11 +2,11 @@
 
 use pumice_types::key::{CHOSEN, When, float};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw, places};
 use crate::generator::scatter::Scatter;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// A share of the slots, spread at random over the footprint, takes a share of the requests;
 /// within the hot and within the cold slots each is equally likely.

@@ -13,11 +13,11 @@ mod zipf;
 
 use pumice_types::choice;
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::key_group::key_group;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::key_group::key_group;
+use crate::source::random::RandomStream;
 
 pub use cache::CacheAccess;
 pub use hot_cold::HotColdAccess;

@@ -1,9 +1,9 @@
 //! Every slot once, in random order, again and again.
 
-use crate::common::error::TraceError;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw, places};
 use crate::generator::scatter::Scatter;
+use crate::source::error::TraceError;
+use crate::source::random::RandomStream;
 
 /// The requests go in passes. Every pass takes each slot once, in a random order of its own, as fio's random writes
 /// do unless `norandommap` is set.

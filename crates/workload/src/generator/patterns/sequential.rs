@@ -1,8 +1,8 @@
 //! One request behind the other.
 
-use crate::common::error::TraceError;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::source::error::TraceError;
+use crate::source::random::RandomStream;
 
 /// Requests begin one behind the other, and again at the first byte when the next does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]

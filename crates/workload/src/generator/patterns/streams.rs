@@ -2,10 +2,10 @@
 
 use pumice_types::key::{CHOSEN, When, float};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// The most streams.
 const STREAMS_MAX: usize = 8;

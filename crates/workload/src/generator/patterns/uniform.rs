@@ -1,8 +1,8 @@
 //! Every slot equally likely.
 
-use crate::common::error::TraceError;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::source::error::TraceError;
+use crate::source::random::RandomStream;
 
 /// Every slot is equally likely.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,11 +7,11 @@
 
 use pumice_types::key::{When, float};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::random::RandomStream;
 use crate::generator::pattern::{Pattern, SlotLaw, places};
 use crate::generator::scatter::Scatter;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::random::RandomStream;
 
 /// The k-th most popular slot is as likely as 1 / k^theta. Which slot has which rank is random,
 /// so popular slots lie spread over the footprint.

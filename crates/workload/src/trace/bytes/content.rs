@@ -8,8 +8,8 @@ use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use sha2::{Digest, Sha256};
 
-use crate::common::compression::Compression;
-use crate::common::error::{TraceError, TraceErrorKind};
+use crate::source::compression::Compression;
+use crate::source::error::{TraceError, TraceErrorKind};
 use crate::trace::bytes::recorded::SharedContent;
 
 /// Bytes asked of the file at a time by the decompressors.

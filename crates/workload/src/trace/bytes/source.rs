@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::common::compression::Compression;
-use crate::common::error::{TraceError, TraceErrorKind};
+use crate::source::compression::Compression;
+use crate::source::error::{TraceError, TraceErrorKind};
 use crate::trace::bytes::ahead::ReadAhead;
 use crate::trace::bytes::content::FileContent;
 use crate::trace::bytes::recorded::SharedContent;

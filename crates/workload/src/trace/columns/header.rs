@@ -2,7 +2,7 @@
 
 use pumice_types::Choice;
 
-use crate::common::error::excerpt;
+use crate::source::error::excerpt;
 use crate::trace::columns::Role;
 use crate::trace::columns::units::{NameMeaning, TimeUnit, meaning};
 

@@ -2,7 +2,7 @@
 
 use pumice_types::Choice;
 
-use crate::common::error::{excerpt, nearest};
+use crate::source::error::{excerpt, nearest};
 use crate::trace::columns::Role;
 use crate::trace::columns::header::{Delimiter, Header};
 use crate::trace::columns::request::{ColumnRef, ColumnRequest};

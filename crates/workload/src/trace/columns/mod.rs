@@ -7,7 +7,7 @@ pub(crate) mod units;
 
 use pumice_types::choice;
 
-use crate::common::error::{counted, excerpt};
+use crate::source::error::{counted, excerpt};
 use crate::trace::record::fields::{Cursor, device_numbers};
 
 /// What a column allows.

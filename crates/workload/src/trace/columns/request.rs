@@ -5,7 +5,7 @@ use std::fmt;
 use pumice_types::key::{Field, Value, ValueKind};
 use pumice_types::{Choice, SpecError};
 
-use crate::common::error::{excerpt, nearest};
+use crate::source::error::{excerpt, nearest};
 use crate::trace::columns::Role;
 use crate::trace::columns::units::{OperationWords, TimeUnit, grain, meaning};
 

@@ -2,7 +2,7 @@
 
 use pumice_types::{Choice, RequestKind, ZoneCommand, choice};
 
-use crate::common::error::excerpt;
+use crate::source::error::excerpt;
 use crate::trace::columns::Role;
 
 choice! {

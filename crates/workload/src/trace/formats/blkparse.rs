@@ -8,7 +8,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::common::error::excerpt;
+use crate::source::error::excerpt;
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::formats::format::{FormatFacts, LineFormat};
 use crate::trace::record::fields::{Cursor, device_numbers, sectors};

@@ -5,7 +5,7 @@
 
 use pumice_types::{RequestKind, ZoneCommand};
 
-use crate::common::error::{counted, excerpt};
+use crate::source::error::{counted, excerpt};
 use crate::trace::columns::Role;
 use crate::trace::columns::layout::ColumnLayout;
 use crate::trace::columns::request::ColumnRequest;

@@ -8,7 +8,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::common::error::{counted, excerpt};
+use crate::source::error::{counted, excerpt};
 use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::formats::format::{FormatFacts, LineFormat, Writing};
 use crate::trace::record::fields::{Cursor, size, span};

@@ -4,7 +4,7 @@ use std::io;
 
 use pumice_types::RequestKind;
 
-use crate::common::error::excerpt;
+use crate::source::error::excerpt;
 use crate::trace::columns::ColumnTable;
 use crate::trace::record::ParsedLine;
 use crate::trace::record::sample::{Likeness, Sample};

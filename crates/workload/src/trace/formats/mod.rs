@@ -19,7 +19,7 @@ use std::str::FromStr;
 
 use pumice_types::{Choice, choice};
 
-use crate::common::error::{TraceError, excerpt};
+use crate::source::error::{TraceError, excerpt};
 use crate::trace::columns::request::ColumnRequest;
 use crate::trace::formats::format::{FormatFacts, LineFormat};
 use crate::trace::record::ParsedLine;

@@ -6,9 +6,9 @@ use lzma_rust2::{XzOptions, XzWriter};
 use pumice_types::{Choice, HostRequest, RequestKind};
 use serde::Serialize;
 
-use crate::any::registry::Workload;
-use crate::common::compression::Compression;
-use crate::common::error::TraceError;
+use crate::kinds::registry::Workload;
+use crate::source::compression::Compression;
+use crate::source::error::TraceError;
 use crate::trace::formats::TraceFormat;
 use crate::trace::formats::format::{Writing, WrittenRequest};
 use crate::trace::record::time_scale::TimeScale;

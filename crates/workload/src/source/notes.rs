@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::common::error::counted;
-use crate::common::placement::Placer;
+use crate::source::error::counted;
+use crate::source::placement::Placer;
 
 /// What may be wrong with a file whose last line has no end.
 const CUT: &str = "the last line has no line end; if the file was cut there, its last request is not as recorded";

@@ -10,17 +10,17 @@ use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values,
 use pumice_types::{HostRequest, SpecError, refuse};
 use serde::{Serialize, Serializer};
 
-use crate::common::error::{TraceError, nearest};
-use crate::common::fact::Fact;
-use crate::common::key_group::key_group;
-use crate::common::notes::Notes;
-use crate::common::request_source::RequestSource;
-use crate::common::zone_job::ZoneJob;
 use crate::family::{Family, OpenFor};
 use crate::fat::file_system::FileSystemName;
 use crate::generator::hot_writes::HotWrites;
 use crate::generator::patterns::PatternKind;
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
+use crate::source::error::{TraceError, nearest};
+use crate::source::fact::Fact;
+use crate::source::key_group::key_group;
+use crate::source::notes::Notes;
+use crate::source::request_source::RequestSource;
+use crate::source::zone_job::ZoneJob;
 use crate::trace::bytes::recorded::SharedContent;
 use crate::trace::kind::RecordedTrace;
 use crate::trace::options::TraceOptions;

@@ -49,7 +49,7 @@ impl TraceError {
         TraceError { kind: TraceErrorKind::Option, line: message.into() }
     }
 
-    /// The same error, of a line of a text that has several. Lines count from 1.
+    /// This error as that of a line of a text that has several. Lines count from 1.
     pub(crate) fn in_line(self, number: usize) -> TraceError {
         TraceError { line: format!("line {number}: {}", self.line), ..self }
     }

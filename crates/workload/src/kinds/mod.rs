@@ -1,4 +1,4 @@
-//! A workload of any kind: opened by its keys, read ahead, written as a trace.
+//! All kinds of workloads: their registry, and what works on any of them.
 
 pub(crate) mod open;
 pub(crate) mod reader;

@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 
 use pumice_types::{HostRequest, Time};
 
-use crate::any::registry::Workload;
-use crate::common::error::{TraceError, TraceErrorKind};
+use crate::kinds::registry::Workload;
+use crate::source::error::{TraceError, TraceErrorKind};
 
 /// Requests that are handed over at a time.
 const BATCH: usize = 1 << 10;
@@ -190,8 +190,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::any::open::open_trace;
-    use crate::common::placement::{AddressPolicy, Placement};
+    use crate::kinds::open::open_trace;
+    use crate::source::placement::{AddressPolicy, Placement};
 
     /// More than a trace's window of requests that are put in order, and a whole number of batches.
     const LINES: u64 = 147 * BATCH as u64;

@@ -2,8 +2,8 @@
 
 use pumice_types::{Time, choice};
 
-use crate::common::error::TraceError;
-use crate::common::random::RandomStream;
+use crate::source::error::TraceError;
+use crate::source::random::RandomStream;
 
 choice! {
     /// Laws of inter-arrival times by name.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::any::registry::Workload;
-use crate::common::error::TraceError;
-use crate::common::placement::Placement;
 use crate::fat::{FatOptions, FatWorkload};
 use crate::generator::options::SyntheticOptions;
 use crate::generator::requests::Generator;
+use crate::kinds::registry::Workload;
+use crate::source::error::TraceError;
+use crate::source::placement::Placement;
 use crate::trace::formats::TraceFormat;
 use crate::trace::options::TraceOptions;
 use crate::trace::requests::Trace;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use pumice_types::{HostRequest, Time};
 
-use crate::common::error::TraceError;
-use crate::common::fact::Fact;
-use crate::common::notes::Notes;
+use crate::source::error::TraceError;
+use crate::source::fact::Fact;
+use crate::source::notes::Notes;
 
 /// A source of host requests in the order of their arrival; the first arrives at 0.
 pub trait RequestSource {

@@ -1,4 +1,4 @@
-//! What workloads of every kind share.
+//! What a source of requests is made of: clock, addresses, draws, notes, errors.
 
 pub(crate) mod arrival;
 pub(crate) mod compression;
