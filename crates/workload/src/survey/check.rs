@@ -104,6 +104,8 @@ pub struct CheckReport {
     pub coarse_clock_ns: u64,
     /// Whether there are several records and all have the same time.
     pub untimed: bool,
+    /// Whether the last line has no line end, as where a file was cut.
+    pub unended: bool,
 }
 
 /// What is gathered record by record.
@@ -236,6 +238,7 @@ fn report(records: &RecordReader, tally: CheckTally, window: &ReorderWindow) -> 
         other_lines: counts.other_lines,
         coarse_clock_ns: records.coarse_clock_ns(),
         untimed: records.clock_is_still(),
+        unended: records.is_unended(),
     }
 }
 
