@@ -166,8 +166,8 @@ int pumice_device_submit_data(pumice_device device, const pumice_device_request 
  */
 int pumice_device_take_data(pumice_device device, uint64_t id, void *data, size_t room, size_t *data_bytes);
 
-/* Sets *at_ns to when something happens next that may complete a request, or to the device's present if a completion waits to be
- * taken; else to PUMICE_DEVICE_NEVER. */
+/* Sets *at_ns to when something happens next that may complete a request, or to the device's present if a completion
+ * waits to be taken; else to PUMICE_DEVICE_NEVER. */
 int pumice_device_next_event(pumice_device device, uint64_t *at_ns);
 
 /*

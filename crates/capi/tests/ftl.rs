@@ -254,7 +254,7 @@ fn no_layers() -> Vec<(&'static str, String, &'static str)> {
             "pumice_ftl returned a null pointer",
         ),
         ("old.so", table(".version = 0x00000009u, .size = 8"), "pumice_ftl.h: version 0.9 was asked for"),
-        ("new.so", table(".version = PUMICE_FTL_VERSION + 1u, .size = 8"), "was asked for"),
+        ("new.so", table(".version = PUMICE_FTL_VERSION + 1u, .size = 8"), "pumice_ftl.h: version 1.5 was asked for"),
         ("short.so", table(".version = PUMICE_FTL_VERSION, .size = 16"), "has a table of 16 bytes"),
         ("nameless.so", table(GOOD), "its name is a null pointer"),
         ("named.so", table(&format!("{GOOD}, .name = \"My FTL\"")), "\"My FTL\" is no name of a plug-in"),

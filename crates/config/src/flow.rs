@@ -22,8 +22,8 @@ const WORKLOAD: &str = "workload.";
 /// Most flows of a spec.
 pub const FLOWS_MAX: usize = 64;
 
-/// What ageing writes over, where it is not by requests, beside the flows.
-const FOOTPRINT: &str = "workload.footprint";
+/// The key on which rows depend that ageing reads, beside the flows.
+const AGE_WRITES: &str = "initial.age_writes";
 
 /// The key that paces all flows without a mode of their own.
 const HOST_MODE: &str = "host.mode";
@@ -297,8 +297,8 @@ pub(crate) fn idle(config: &Config, key: &Key, values: &Values) -> Option<String
         let replaced = key.path.starts_with(WORKLOAD) && own.get(key.path) != values.get(key.path);
         let flow = &config.flows[number];
         let has_depth = DEPTHS.contains(&key.path) && flow.depth(&config.host).is_some();
-        let is_aged_over = key.path == FOOTPRINT && config.initial.age_writes > 0.0;
-        if replaced && !is_aged_over {
+        let ageing_reads = config.initial.age_writes > 0.0 && key.when.paths().contains(&AGE_WRITES);
+        if replaced && !ageing_reads {
             Some(format!("a value of its own in every {SECTION}"))
         } else if has_depth {
             flow.keys.queue_depth.map(|depth| format!("{SECTION}[{number}].queue_depth = {depth}"))

@@ -268,11 +268,7 @@ fn warned(key: &str, value: &str, sets: &[(&str, &str)]) -> Result<(Vec<String>,
 fn outcome(spec: &Config) -> Result<Value, String> {
     let mut document = run(spec, 1.0, &mut |_| true).map_err(|error| error.to_string())?.document;
     let fields = document.as_object_mut().ok_or("no object")?;
-    fields.retain(|name, _| !["config", "config_sha256", "warnings", "workload", "run"].contains(&name.as_str()));
-    let flows = fields.get_mut("flows").and_then(Value::as_object_mut).into_iter().flatten();
-    for flow in flows.filter_map(|(_, flow)| flow.as_object_mut()) {
-        flow.retain(|name, _| !["workload", "mode", "queue_depth"].contains(&name.as_str()));
-    }
+    fields.retain(|name, _| !["config", "config_sha256", "workload", "run"].contains(&name.as_str()));
     Ok(document)
 }
 

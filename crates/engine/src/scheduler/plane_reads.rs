@@ -28,7 +28,7 @@ impl Scheduler {
         let (mut reading, mut nth) = (die.planes_that_read(), 0);
         while nth < die.lanes[READS].commands.len() {
             if reading == planes {
-                let Some(unit) = die.next_that_may_share(nth, now).filter(|_| shares) else { break };
+                let Some(unit) = shares.then(|| die.next_that_may_share(nth, now)).flatten() else { break };
                 nth = unit;
             }
             let (command, _) = die.source_of(nth, &chips.checked.array);
@@ -160,6 +160,7 @@ impl Die {
         lane.segments.remove(nth)
     }
 
+    /// Planes of which a read has not ended.
     fn planes_that_read(&self) -> usize {
         let reads = &self.plane_reads;
         let is_first = |nth: &usize| reads.iter().take(*nth).all(|earlier| earlier.plane != reads[*nth].plane);
@@ -190,9 +191,9 @@ impl Die {
             }
             // Its own time may have been charged to a read of another plane.
             let mut own = own_die + transfer;
-            for phase in [phase(&read.command), Phase::Host, Phase::Map] {
-                let taken = own.min(waited[phase as usize]);
-                (waited[phase as usize], own) = (waited[phase as usize] - taken, own - taken);
+            for charged in [phase(&read.command), Phase::Host, Phase::Map].map(|phase| phase as usize) {
+                let taken = own.min(waited[charged]);
+                (waited[charged], own) = (waited[charged] - taken, own - taken);
             }
             debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + transfer, now - snapshot.at);
         }

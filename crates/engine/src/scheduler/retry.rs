@@ -26,8 +26,7 @@ impl Die {
             if matches!(reading.segments[nth].shape, Resources::DieThenChannel | Resources::DieChannelDie) {
                 // A segment that reads a page has one command, so places in both queues agree. Units of one page have
                 // the same errors.
-                let first = if geometry.units_per_page > 1 { reading.along_with(&geometry, nth, nth) } else { None };
-                let retries = match first {
+                let retries = match reading.along_with(&geometry, nth, nth) {
                     Some(first) => reading.segments[first].retries,
                     None => chips.begin_read(&reading.commands[nth]),
                 };

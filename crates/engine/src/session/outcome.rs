@@ -60,9 +60,8 @@ impl<O: ObserverSlot> Session<O> {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
         }
         let metrics = &self.ssd.host.metrics;
-        let refused: u64 = metrics.refused.iter().sum();
-        if refused > metrics.requests() {
-            let served = metrics.requests();
+        let (refused, served) = (metrics.refused.iter().sum::<u64>(), metrics.requests());
+        if refused > served {
             warnings.push(format!("zones refused {refused} requests and served {served}: zones.errors says why"));
         }
         let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();

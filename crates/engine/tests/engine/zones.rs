@@ -355,7 +355,10 @@ fn t576_what_zones_cannot_do_is_refused_in_one_line() {
         &["needs workload.trim_fraction = 0"],
     );
     refused(&[("ftl.recovery", "summary")], &["ftl.recovery = \"summary\" needs ftl.kind = \"page\"", "found \"zns\""]);
-    refused(&[("erase.max_loops", "1"), ("erase.scheme", "ispe")], &["lets erases fail", "found \"zns\""]);
+    refused(
+        &[("erase.max_loops", "1"), ("erase.scheme", "ispe")],
+        &["lets erases fail, which needs ftl.kind = \"page\"", "found \"zns\""],
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::{
 };
 
 use super::ChipKeys;
+use super::partial_erase::LEAVES_APART;
 
 const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
@@ -29,8 +30,8 @@ const SCALE_TOLERANCE: f64 = 1e-9;
 /// The order of a block's pages decides what is reclaimed apart, or how many errors a page has. Zones of sub-blocks have
 /// an order of their own.
 const WRITTEN_IN_SEQUENCE: When = When::Any(&[
-    When::Is("ftl.erase_unit", &["sub-block", "partial-block"]),
-    When::All(&[When::Is("ftl.kind", &["zns"]), When::Is("ftl.zns.unit", &["partial-block"])]),
+    LEAVES_APART,
+    When::Is("ftl.erase_unit", &["sub-block"]),
     When::All(&[When::On("erase.read_retry"), When::IsNot("ftl.kind", &["zns"])]),
     When::All(&[When::On("erase.read_retry"), When::IsNot("ftl.zns.unit", &["sub-block"])]),
 ]);

@@ -24,15 +24,14 @@ const SPLITS: When = When::Is("partial_erase.unit", &["partial-block"]);
 /// Merges that restore partial blocks.
 const M_MERGES: When = When::IsNot("ftl.merge", &["block-erase"]);
 
-/// Partial erases take place.
-const PARTIAL_ERASES: When = When::All(&[
-    SPLITS,
-    When::Any(&[
-        M_MERGES,
-        When::Is("ftl.erase_unit", &["partial-block"]),
-        When::All(&[When::Is("ftl.kind", &["zns"]), When::Is("ftl.zns.unit", &["partial-block"])]),
-    ]),
+/// Leaves are written and erased apart.
+pub(super) const LEAVES_APART: When = When::Any(&[
+    When::Is("ftl.erase_unit", &["partial-block"]),
+    When::All(&[When::Is("ftl.kind", &["zns"]), When::Is("ftl.zns.unit", &["partial-block"])]),
 ]);
+
+/// Partial erases take place.
+const PARTIAL_ERASES: When = When::All(&[SPLITS, When::Any(&[M_MERGES, LEAVES_APART])]);
 
 /// Sub-blocks are written and erased apart.
 const SUB_BLOCKS_APART: When = When::Is("ftl.erase_unit", &["sub-block"]);
